@@ -37,7 +37,9 @@ export class AlertRecorder {
     if (alerts.length === 0) return [];
     const moved = await withSavepoint(change, () => move(change, alerts));
     for (const alert of moved)
-      change.metaEvent(`alert.${alert.state}`, () => alertData(alert, this.#deps.publicUrl()));
+      change.endpointEvent(alert.endpoint.id, `alert.${alert.state}`, (state) =>
+        alertData(alert, this.#deps.publicUrl(), state),
+      );
     return moved;
   }
 

@@ -2,6 +2,7 @@ import type { Secret } from '../platform/secret.ts';
 import type { CertificateSide, SeenCertificate } from './certificate.ts';
 import { type Addressed, addressOf } from './config/destination.ts';
 import type { EndpointSecrets } from './config/endpoint.ts';
+import type { ShownState } from './config/endpoint-state.ts';
 
 /**
  * Alerts for the owner of an endpoint, raised once when a problem begins and cleared once when it ends.
@@ -151,14 +152,14 @@ export function alertLinks({ endpoint, lastFailure }: Alert, publicUrl: string):
  * The alert as the meta event shows it, without the other recipients, because anyone with such an address can
  * post there.
  */
-export function alertData(alert: Alert, publicUrl: string): object {
+export function alertData(alert: Alert, publicUrl: string, state?: ShownState): object {
   const { endpoint, subscription, certificate, lastFailure } = alert;
   const [endpointLink, deliveryLink] = alertLinks(alert, publicUrl);
   return {
     kind: alert.kind,
     project_id: endpoint.project_id,
     endpoint_id: endpoint.id,
-    endpoint: { uid: endpoint.id, name: endpoint.name, url: addressOf(endpoint) },
+    endpoint: { uid: endpoint.id, name: endpoint.name, url: addressOf(endpoint), ...state },
     subscription_id: subscription?.id ?? '',
     certificate: certificate === undefined ? null : certificateData(certificate),
     summary: alert.summary,

@@ -3,6 +3,7 @@ import { startTestApp, subscribe } from '../support/app.ts';
 import { ApiClient, type Json } from '../support/client.ts';
 import { countStatements } from '../support/count-statements.ts';
 import { eventually } from '../support/eventually.ts';
+import { openBreaker } from '../support/samples/open-breaker.ts';
 import { Receiver } from '../support/servers/receiver.ts';
 import { shared } from '../support/shared.ts';
 
@@ -14,6 +15,7 @@ receiver.answerAlways(({ path }, response) => {
   response.writeHead(status).end();
 });
 
+const STATE = ['state', 'failing_since', 'recovered_at', 'sent_since', 'held_by', 'held_until'];
 const SLOW_RETRY = { strategy: { type: 'linear', duration: 3600, retry_count: 3 } };
 
 /** Four endpoints of two customers and one without: fine, failing, paused, disabled. */
@@ -110,6 +112,12 @@ test('an endpoint has recovered when enough succeeded after its last failure, fo
     const { endpoints, by_state } = await project.get(`/health?${query}`);
     const { state: own, sent_since, recovered_at, last_failure } = named(endpoints, 'quiet');
     expect(by_state[own]).toBeGreaterThan(0);
+    const listed = await project.get(`/endpoints/${ids.quiet}`);
+    expect([listed.state, listed.sent_since, listed.recovered_at !== null]).toEqual([
+      own,
+      sent_since,
+      recovered_at !== null,
+    ]);
     return [own, sent_since, recovered_at !== null, last_failure];
   };
   const day = `startDate=${new Date(Date.now() - 86_400_000).toISOString()}`;
@@ -134,6 +142,35 @@ test('an endpoint has recovered when enough succeeded after its last failure, fo
   expect(await state()).toEqual(['degraded', 0, false, null]);
   await past(-1, 1);
   expect(await state()).toEqual(['recovered', 10, true, null]);
+  // Every second attempt fails: the last one succeeded, and the next will fail.
+  await app.database.query('delete from recent_counts where endpoint_id = $1', [ids.quiet]);
+  for (const minutesAgo of [20, 16, 12, 8]) await past(minutesAgo, 1, 1);
+  for (const minutesAgo of [18, 14, 10, 6]) await past(minutesAgo, 1);
+  expect(await state()).toEqual(['degraded', 0, false, null]);
+});
+
+test('an endpoint has the state of its health in every list, and says what holds it', async () => {
+  const { project, ids } = await scene();
+  await project.put(`/endpoints/${ids.quiet}`, { is_disabled: true });
+  await openBreaker(app, project, { uid: ids.fine });
+  const states = (rows: Json[]) =>
+    Object.fromEntries(rows.map(({ name, ...row }) => [name, STATE.map((field) => row[field])]));
+  const { endpoints } = await project.get('/health');
+  const expected = {
+    fine: ['failing', null, null, 0, 'circuit_breaker', expect.any(String)],
+    failing: ['failing', expect.any(String), null, 0, '', null],
+    paused: ['held', null, null, 0, 'paused', null],
+    quiet: ['disabled', null, null, 0, '', null],
+  };
+  expect(states(endpoints)).toEqual(expected);
+  const reads = countStatements(/from delivery_queue/);
+  const { content } = await project.get('/endpoints');
+  expect(reads()).toBe(1);
+  expect(states(content)).toEqual(states(endpoints));
+  const { token } = await project.post('/portal-links', { name: 'link', owner_id: 'globex' });
+  const own = await new ApiClient(`${app.url}/portal-api`, token).get('/endpoints');
+  expect(states(own.content)).toEqual({ failing: states(endpoints).failing });
+  expect(content.find(({ name }: Json) => name === 'paused').status).toBe('paused');
 });
 
 test('an endpoint whose deliveries still wait and one that was disabled are not failing', async () => {
@@ -144,7 +181,10 @@ test('an endpoint whose deliveries still wait and one that was disabled are not 
     () => project.get('/health'),
     ({ endpoints }) => named(endpoints, 'failing').delivered === 1,
   );
-  expect(named(seen.endpoints, 'failing')).toMatchObject({ state: 'degraded', failing_since: null });
+  expect(named(seen.endpoints, 'failing')).toMatchObject({
+    state: 'degraded',
+    failing_since: expect.any(String),
+  });
   expect(named(seen.endpoints, 'failing').last_success_at).not.toBeNull();
   await project.put(`/endpoints/${ids.quiet}`, { name: 'quiet', url: `${receiver.url}/gone` });
   await project.post('/events/broadcast', { event_type: 'quiet', data: {} });

@@ -63,7 +63,7 @@ describe('commands that change and show config', () => {
     ] as unknown as object[];
     expect(rolled).toHaveLength(2);
     const listed = await posthorn('endpoints');
-    expect(listed.stdout).toMatch(new RegExp(`^UID .*\\n(.*\\n)*${id} .*active`));
+    expect(listed.stdout).toMatch(new RegExp(`^UID .*\\n(.*\\n)*${id} .*ok `));
     expect(listed.stdout).not.toContain('\u001b');
     const subscription = await json(
       'subscriptions',
@@ -405,7 +405,7 @@ describe('an operator', () => {
     const inOther = { ...env, POSTHORN_API_KEY: other.key, POSTHORN_PROJECT: other.projectId };
     const run = (...args: string[]) => runPosthorn(args, { env: inOther });
     expect((await run('status')).stdout).toBe(
-      'Every endpoint takes its deliveries.\n0 deliveries wait.\nLast 24 hours: 0 delivered, 0 failed, 0 of 0 attempts failed.\n',
+      '0 endpoints.\n0 deliveries wait.\nLast 24 hours: 0 delivered, 0 failed, 0 of 0 attempts failed.\n',
     );
     const fields = { name: 'billing', url: 'http://127.0.0.1:9/', owner_id: 'acme' };
     const { uid } = await other.post('/endpoints', fields);
@@ -433,9 +433,12 @@ describe('an operator', () => {
     );
     await eventually(
       () => run('endpoints'),
-      ({ stdout }) => new RegExp(`^${uid} +billing +active +open +1 `, 'm').test(stdout),
+      ({ stdout }) =>
+        new RegExp(`^${uid} +billing +failing +20\\S+Z +circuit_breaker, probe 20\\S+Z +1 `, 'm').test(
+          stdout,
+        ),
     );
-    expect((await run('status')).stdout).toContain('breaker open');
+    expect((await run('status')).stdout).toContain('circuit_breaker, probe ');
     const tested = await run('endpoints', 'test', 'billing');
     expect([tested.code, tested.stdout]).toEqual([
       1,

@@ -227,6 +227,9 @@ test('an open breaker raises one alert and its closing clears it', async () => {
     ['alert.raised', 'breaker'],
     ['alert.cleared', 'breaker'],
   ]);
+  const [raised, cleared] = receiver.at('/meta').map(({ json }) => json.data.endpoint);
+  expect(raised).toMatchObject({ state: 'failing', held_by: 'circuit_breaker' });
+  expect(cleared.held_by).toBe('');
   expect(await notices(2)).toEqual({ mail: 2, slack: 2, teams: 2, meta: 2 });
 });
 

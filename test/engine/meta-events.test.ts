@@ -87,7 +87,7 @@ describe('config changes', () => {
       status: 'active',
       project_id: projectId,
     });
-    expect(data('endpoint.paused').status).toBe('paused');
+    expect(data('endpoint.paused')).toMatchObject({ status: 'paused', state: 'held', held_by: 'paused' });
     expect(data('endpoint.deleted').deleted_at).toEqual(expect.any(String));
   });
 

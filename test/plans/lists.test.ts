@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { firstIdAt } from '../../src/domain/ids.ts';
 import type { PageRequest } from '../../src/domain/pagination.ts';
 import { addUpCounts } from '../../src/store/counts/add-up-counts.ts';
-import { failingRuns } from '../../src/store/counts/endpoint-window.ts';
+import { endpointStandings } from '../../src/store/counts/endpoint-standings.ts';
 import { endpointCounts } from '../../src/store/counts/read-counts.ts';
 import type { Queryable } from '../../src/store/database/database.ts';
 import {
@@ -375,7 +375,7 @@ describe('300,000 deliveries that wait for a retry', () => {
         most: 1_000,
       });
       await lastFailures(explain, client.projectId, { endpointIds, fromMs: 0, among: 200 });
-      await failingRuns(explain, client.projectId, endpointIds);
+      await endpointStandings(explain, client.projectId, endpointIds);
     });
     const { types, touched } = read(plans);
     expect(types).not.toContain('Seq Scan');

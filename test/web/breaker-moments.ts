@@ -100,4 +100,32 @@ export function breakerTests(get: () => World): void {
     expect(content.map(({ event_type }: Json) => event_type).toSorted()).toEqual(['a', 'a', 'b']);
     await receiver.stop();
   });
+
+  it('an endpoint that was mended says so, in the same words on the overview, in the list and on its page', async () => {
+    const { page, go, app } = get();
+    const project = await app.newProject();
+    const url = 'http://127.0.0.1:9/';
+    const { uid } = await project.post('/endpoints', { name: 'Mended', url });
+    await project.put(`/endpoints/${(await project.post('/endpoints', { name: 'Off', url })).uid}/pause`);
+    const past = (minutesAgo: number, attempts: number, failed: number) =>
+      app.database.query(
+        `insert into recent_counts (project_id, endpoint_id, minute, attempts, failed_attempts, delivered)
+         values ($1, $2, date_trunc('minute', now()) - $3 * interval '1 minute', $4::int, $5::int, $4::int - $5::int)`,
+        [project.projectId, uid, minutesAgo, attempts, failed],
+      );
+    await past(9, 5, 5);
+    await past(3, 1_302, 0);
+    const recovered = /Recovered\s+[34] min ago, 1,302 sent since/;
+    await go('overview', project.projectId);
+    await page.getByText('2 endpoints, none in trouble.').waitFor();
+    const row = page.getByRole('list', { name: 'Recovered endpoints' }).getByRole('listitem');
+    expect(await row.textContent()).toMatch(recovered);
+    await page.getByText('1 paused, 1 recovered of 2 endpoints').waitFor();
+    await go('endpoints', project.projectId);
+    const listed = page.locator('[data-row]');
+    await listed.filter({ hasText: recovered }).getByText('Mended').waitFor();
+    await listed.filter({ hasText: 'Off' }).getByText('Paused', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Mended' }).click();
+    await page.getByRole('main').getByText('1,302 sent since').first().waitFor();
+  });
 }

@@ -431,6 +431,18 @@ export interface Endpoint {
   failure_rate: number;
   /** State of the circuit breaker: closed, half-open or open. */
   cb_state: string;
+  /** How it does, over the last hour. `disabled`: it is inactive. `held`: it is paused or pending. `failing`: nothing has succeeded since the last failure, or the circuit breaker is not closed. `recovered`: attempts failed, and since the last failure ten have succeeded, or one, a minute has passed and no delivery waits for a retry; not if at least half of the attempts failed before and others succeeded between. `degraded`: other attempts that fail. `ok`: none failed. */
+  state: 'failing' | 'disabled' | 'degraded' | 'held' | 'recovered' | 'ok';
+  /** While it is `failing`: the minute since which every attempt failed. While it is `degraded`: the first minute of the last hour in which one failed. */
+  failing_since: string | null;
+  /** The minute of the first success since its last failure, while it is `recovered`. */
+  recovered_at: string | null;
+  /** Successful attempts since `recovered_at`. */
+  sent_since: number;
+  /** The gate that holds all of its deliveries. Empty: none. */
+  held_by: '' | 'circuit_breaker' | 'paused' | 'pending';
+  /** When the open circuit breaker sends a probe. Else null. */
+  held_until: string | null;
   period_failure_rate: number | null;
   success_count: number | null;
   failure_count: number | null;
@@ -670,6 +682,16 @@ export interface Job {
   rate: number | null;
   /** Why the job failed. */
   error: string;
+  /** The states of the deliveries of a completed retry. Null in lists, for other jobs, and where they cannot be told, such as after another retry of the same deliveries. */
+  result: {
+    delivered: number;
+    /** They have no tries left, or were discarded. */
+    failed: number;
+    /** The try failed again, and another follows. */
+    retrying: number;
+    /** They were not tried yet. */
+    waiting: number;
+  } | null;
   /** The counts for a call with `dry_run=true`; else null. */
   dry_run: DryRun | null;
   started_at: string | null;
@@ -1388,8 +1410,18 @@ export interface CustomerHealth {
   failing_endpoints: number;
   worst_endpoint_id: string;
   worst_endpoint_name: string;
-  /** `failing`: nothing has succeeded since the last failure, or the circuit breaker is not closed. `disabled`: the endpoint is inactive. `degraded`: some attempts fail. `held`: paused, and deliveries wait. `recovered`: of its attempts of the last hour some failed, and since then ten have succeeded, or one, over a minute later, and no delivery waits for a retry. The state is that of the last hour, whatever the window. */
+  /** How it does, over the last hour. `disabled`: it is inactive. `held`: it is paused or pending. `failing`: nothing has succeeded since the last failure, or the circuit breaker is not closed. `recovered`: attempts failed, and since the last failure ten have succeeded, or one, a minute has passed and no delivery waits for a retry; not if at least half of the attempts failed before and others succeeded between. `degraded`: other attempts that fail. `ok`: none failed. */
   state: 'failing' | 'disabled' | 'degraded' | 'held' | 'recovered' | 'ok';
+  /** While it is `failing`: the minute since which every attempt failed. While it is `degraded`: the first minute of the last hour in which one failed. */
+  failing_since: string | null;
+  /** The minute of the first success since its last failure, while it is `recovered`. */
+  recovered_at: string | null;
+  /** Successful attempts since `recovered_at`. */
+  sent_since: number;
+  /** The gate that holds all of its deliveries. Empty: none. */
+  held_by: '' | 'circuit_breaker' | 'paused' | 'pending';
+  /** When the open circuit breaker sends a probe. Else null. */
+  held_until: string | null;
   /** Attempts in the window. */
   attempts: number;
   failed_attempts: number;
@@ -1403,11 +1435,6 @@ export interface CustomerHealth {
   open: number;
   waiting_for: WaitingTotals;
   oldest_at: string | null;
-  failing_since: string | null;
-  /** The minute of the first success since its last failure, while it is `recovered`. */
-  recovered_at: string | null;
-  /** Successful attempts since `recovered_at`. */
-  sent_since: number;
   last_success_at: string | null;
   last_failure: LastFailure | null;
 }
@@ -1422,8 +1449,18 @@ export interface EndpointHealth {
   cb_state: string;
   /** Whether a call of `sendnow` can make its open deliveries due: it is active and does not pull. */
   may_send_now: boolean;
-  /** `failing`: nothing has succeeded since the last failure, or the circuit breaker is not closed. `disabled`: the endpoint is inactive. `degraded`: some attempts fail. `held`: paused, and deliveries wait. `recovered`: of its attempts of the last hour some failed, and since then ten have succeeded, or one, over a minute later, and no delivery waits for a retry. The state is that of the last hour, whatever the window. */
+  /** How it does, over the last hour. `disabled`: it is inactive. `held`: it is paused or pending. `failing`: nothing has succeeded since the last failure, or the circuit breaker is not closed. `recovered`: attempts failed, and since the last failure ten have succeeded, or one, a minute has passed and no delivery waits for a retry; not if at least half of the attempts failed before and others succeeded between. `degraded`: other attempts that fail. `ok`: none failed. */
   state: 'failing' | 'disabled' | 'degraded' | 'held' | 'recovered' | 'ok';
+  /** While it is `failing`: the minute since which every attempt failed. While it is `degraded`: the first minute of the last hour in which one failed. */
+  failing_since: string | null;
+  /** The minute of the first success since its last failure, while it is `recovered`. */
+  recovered_at: string | null;
+  /** Successful attempts since `recovered_at`. */
+  sent_since: number;
+  /** The gate that holds all of its deliveries. Empty: none. */
+  held_by: '' | 'circuit_breaker' | 'paused' | 'pending';
+  /** When the open circuit breaker sends a probe. Else null. */
+  held_until: string | null;
   /** Attempts in the window. */
   attempts: number;
   failed_attempts: number;
@@ -1437,11 +1474,6 @@ export interface EndpointHealth {
   open: number;
   waiting_for: WaitingTotals;
   oldest_at: string | null;
-  failing_since: string | null;
-  /** The minute of the first success since its last failure, while it is `recovered`. */
-  recovered_at: string | null;
-  /** Successful attempts since `recovered_at`. */
-  sent_since: number;
   last_success_at: string | null;
   last_failure: LastFailure | null;
 }
@@ -2547,6 +2579,7 @@ export interface ListFailuresResult {
   groups: Array<{
     endpoint_id: string;
     endpoint_name: string;
+    endpoint_deleted: boolean;
     owner_id: string;
     /** The result of the last attempt, as in the filter of deliveries; `not_sent` without one. */
     outcome: string;

@@ -122,8 +122,9 @@ const endpointHealth: Tool = {
       'name',
       'owner_id',
       'status',
-      'cb_state',
       'state',
+      'held_by',
+      'held_until',
       'attempts',
       'failed_attempts',
       'delivered',
@@ -131,6 +132,8 @@ const endpointHealth: Tool = {
       'discarded',
       'open',
       'failing_since',
+      'recovered_at',
+      'sent_since',
       'last_success_at',
     ];
     const one = (row: Json) => ({

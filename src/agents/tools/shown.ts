@@ -11,10 +11,10 @@ import type { Json } from './project-api.ts';
  */
 const OUR_WORDS: ReadonlySet<string> = new Set([
   'cause',
-  'cb_state',
   'delivery',
   'endpoint',
   'gate',
+  'held_by',
   'hint',
   'ip_address',
   'kind',
@@ -89,7 +89,17 @@ function shownUrl(url: Json): string | undefined {
 export const pickUrl = (row: Json) => pick({ url: shownUrl(row.url) }, ['url']);
 
 export const endpointOf = (row: Json) => ({
-  ...pick(row, ['uid', 'name', 'owner_id', 'status', 'cb_state', 'delivery', 'expires_at', 'created_at']),
+  ...pick(row, [
+    'uid',
+    'name',
+    'owner_id',
+    'status',
+    'state',
+    'held_by',
+    'delivery',
+    'expires_at',
+    'created_at',
+  ]),
   ...pickUrl(row),
   ...pick({ agent: row.metadata?.agent }, ['agent']),
 });

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import { shownStatuses, statusAt } from '../../domain/config/endpoint.ts';
 import { Authentication } from '../../domain/config/endpoint-authentication.ts';
+import { type ShownState, stateFields } from '../../domain/config/endpoint-state.ts';
 import { ClientCertificate, endpointCredentials } from '../../domain/resources/endpoint-credentials.ts';
 import { endpointFields } from '../../domain/resources/endpoint-fields.ts';
 import { createInputs, outputs, shownValues, updateInputs } from '../../domain/resources/fields.ts';
@@ -46,6 +47,7 @@ export const Endpoint = Type.Object({
   events: Type.Integer({ description: 'Deliveries created so far.' }),
   failure_rate: Type.Integer({ description: 'Percentage of failed attempts in the observed window.' }),
   cb_state: Type.String({ description: 'State of the circuit breaker: closed, half-open or open.' }),
+  ...stateFields,
   period_failure_rate: NullableNumber,
   success_count: NullableNumber,
   failure_count: NullableNumber,
@@ -81,15 +83,18 @@ export const ExpireSecret = Type.Object({
   ),
 });
 
-/** The health of an endpoint without deliveries. */
-export const UNUSED: EndpointCounts & { breaker: string } = {
-  deliveries: 0,
-  successes: 0,
-  failures: 0,
-  breaker: 'closed',
-};
+/** The facts that are not in the row. */
+interface EndpointView {
+  counts: EndpointCounts;
+  breaker: string;
+  state: ShownState;
+}
 
-export function toEndpoint(row: EndpointRow, nowMs: number, health = UNUSED): Static<typeof Endpoint> {
+export function toEndpoint(
+  row: EndpointRow,
+  nowMs: number,
+  { counts, breaker, state }: EndpointView,
+): Static<typeof Endpoint> {
   const secret = row.secret.reveal();
   const { secrets, authentication, mtls_client_cert, signing_key } = secret;
   return {
@@ -108,9 +113,10 @@ export function toEndpoint(row: EndpointRow, nowMs: number, health = UNUSED): St
     teams_webhook_url: secret.teams_webhook_url,
     headers: { ...secret.headers },
     broker: toBroker(secret.broker ?? null),
-    events: health.deliveries,
-    failure_rate: failureRate(health),
-    cb_state: health.breaker,
+    events: counts.deliveries,
+    failure_rate: failureRate(counts),
+    cb_state: breaker,
+    ...state,
     period_failure_rate: null,
     success_count: null,
     failure_count: null,

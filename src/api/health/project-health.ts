@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
 import { addressOf } from '../../domain/config/destination.ts';
 import { shownStatuses } from '../../domain/config/endpoint.ts';
+import { endpointStates, stateFields } from '../../domain/config/endpoint-state.ts';
 import { AppError, badQuery } from '../../domain/errors.ts';
 import { queryValue, queryValues } from '../../domain/pagination.ts';
 import { nullable, oneOf, Type } from '../../platform/type.ts';
@@ -13,7 +14,7 @@ import type { ReadContext } from '../http/context.ts';
 import { dateQuery, iso, NullableTime, Repeated, Time } from '../http/fields.ts';
 import { operationsOf } from '../http/operation.ts';
 import { rangeOf } from '../projects/timeseries.ts';
-import { byHarm, type Health, healthStates, oldestMs, openCount, readHealth } from './endpoint-health.ts';
+import { byHarm, type Health, oldestMs, openCount, readHealth } from './endpoint-health.ts';
 
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 1_000;
@@ -27,10 +28,7 @@ export const LastFailure = Type.Object({
 });
 
 const counts = {
-  state: oneOf(
-    healthStates,
-    '`failing`: nothing has succeeded since the last failure, or the circuit breaker is not closed. `disabled`: the endpoint is inactive. `degraded`: some attempts fail. `held`: paused, and deliveries wait. `recovered`: of its attempts of the last hour some failed, and since then ten have succeeded, or one, over a minute later, and no delivery waits for a retry. The state is that of the last hour, whatever the window.',
-  ),
+  ...stateFields,
   attempts: Type.Integer({ description: 'Attempts in the window.' }),
   failed_attempts: Type.Integer(),
   failed_share: nullable(
@@ -43,12 +41,6 @@ const counts = {
   open: Type.Integer({ description: 'Deliveries that have not ended.' }),
   waiting_for: WaitingTotals,
   oldest_at: NullableTime,
-  failing_since: NullableTime,
-  recovered_at: nullable(
-    Time,
-    'The minute of the first success since its last failure, while it is `recovered`.',
-  ),
-  sent_since: Type.Integer({ description: 'Successful attempts since `recovered_at`.' }),
   last_success_at: NullableTime,
   last_failure: nullable(LastFailure),
 };
@@ -83,7 +75,7 @@ const ProjectHealth = Type.Object({
     description:
       'Whether all open deliveries were counted. If not, `open` and `waiting_for` are lower bounds.',
   }),
-  by_state: Type.Object(Object.fromEntries(healthStates.map((state) => [state, Type.Integer()] as const))),
+  by_state: Type.Object(Object.fromEntries(endpointStates.map((state) => [state, Type.Integer()] as const))),
   endpoints: Type.Array(EndpointHealth, { description: 'The worst first.' }),
   customers: Type.Array(CustomerHealth, { description: 'The worst first. Empty unless asked for.' }),
 });
@@ -120,7 +112,7 @@ export function registerProjectHealth(app: FastifyInstance, context: ReadContext
         window: { start: iso(range.fromMs), end: iso(range.toMs) },
         complete: isComplete,
         by_state: Object.fromEntries(
-          healthStates.map((state) => [state, all.filter((one) => one.state === state).length]),
+          endpointStates.map((state) => [state, all.filter((one) => one.state.state === state).length]),
         ),
         endpoints: by === 'customer' ? [] : all.slice(0, limit).map(toEndpointHealth),
         customers: by === 'customer' ? customersOf(all).slice(0, limit) : [],
@@ -171,36 +163,39 @@ function toEndpointHealth(one: Health): Static<typeof EndpointHealth> {
     status,
     cb_state: breaker,
     may_send_now,
-    ...countsOf([one]),
+    ...countsOf(one),
   };
 }
 
 /** By customer, the one with the worst endpoint first. */
 function customersOf(sorted: readonly Health[]): Static<typeof CustomerHealth>[] {
   const byOwner = Map.groupBy(sorted, ({ endpoint }) => endpoint.owner_id);
-  return [...byOwner].map(([owner_id, own]) => {
-    const worst = own[0]?.endpoint;
+  return [...byOwner].flatMap(([owner_id, own]) => {
+    const [worst] = own;
+    if (worst === undefined) return [];
     return {
       owner_id,
       endpoints: own.length,
-      failing_endpoints: own.filter(({ state }) => state === 'failing' || state === 'disabled').length,
-      worst_endpoint_id: worst?.id ?? '',
-      worst_endpoint_name: worst?.name ?? '',
-      ...countsOf(own),
+      failing_endpoints: own.filter(({ state: { state } }) => state === 'failing' || state === 'disabled')
+        .length,
+      worst_endpoint_id: worst.endpoint.id,
+      worst_endpoint_name: worst.endpoint.name,
+      ...countsOf(worst, own),
     };
   });
 }
 
 /** The sums of some endpoints, with state and cause of the worst. */
-function countsOf(sorted: readonly Health[]): Pick<Static<typeof EndpointHealth>, keyof typeof counts> {
+function countsOf(
+  worst: Health,
+  sorted: readonly Health[] = [worst],
+): Pick<Static<typeof EndpointHealth>, keyof typeof counts> {
   const sums = Object.fromEntries(TOTALS.map((name) => [name, 0])) as Totals;
   for (const one of sorted) for (const name of TOTALS) sums[name] += one.counts?.[name] ?? 0;
-  const [worst] = sorted;
   const { attempts, failed_attempts, delivered, failed, discarded } = sums;
-  const recovered = worst?.state === 'recovered' ? worst.trouble : null;
   const failure = sorted.flatMap((one) => one.failure ?? [])[0];
   return {
-    state: worst?.state ?? 'ok',
+    ...worst.state,
     attempts,
     failed_attempts,
     failed_share: attempts === 0 ? null : Math.round((1_000 * failed_attempts) / attempts) / 10,
@@ -210,11 +205,8 @@ function countsOf(sorted: readonly Health[]): Pick<Static<typeof EndpointHealth>
     open: sorted.reduce((sum, one) => sum + openCount(one), 0),
     waiting_for: waitingTotals(sorted.flatMap((one) => one.waiting)),
     oldest_at: time(least(sorted.map(oldestMs))),
-    failing_since: worst?.state === 'failing' ? time(worst.run?.since ?? null) : null,
-    recovered_at: time(recovered?.since ?? null),
-    sent_since: recovered?.succeeded ?? 0,
     last_success_at: time(
-      most(sorted.map(({ run, counts }) => run?.last_success ?? counts?.last_success ?? null)),
+      most(sorted.map(({ standing, counts }) => standing.lastSuccess ?? counts?.last_success ?? null)),
     ),
     last_failure:
       failure === undefined

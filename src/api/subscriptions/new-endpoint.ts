@@ -14,8 +14,8 @@ import {
   warnOfOwnUrl,
   withConsent,
 } from '../endpoints/endpoint-input.ts';
-import { CreateEndpoint, Endpoint, toEndpoint } from '../endpoints/endpoint-schema.ts';
-import { endpointView } from '../endpoints/endpoint-view.ts';
+import { CreateEndpoint, Endpoint } from '../endpoints/endpoint-schema.ts';
+import { endpointView, showEndpoint } from '../endpoints/endpoint-view.ts';
 import type { Call } from '../http/call.ts';
 import { checkSubscriptionFunction } from '../http/check-settings.ts';
 import type { ApiContext, SendContext } from '../http/context.ts';
@@ -75,7 +75,7 @@ export function registerNewEndpoint(app: FastifyInstance, context: ApiContext): 
       const subscriptions = await subscriptionsOf(context, call, made);
       const row = await createEndpoint(context.changes, by, { made, subscriptions, scope });
       beginChallenge(context, { row, by: { ...by, id: row.id, scope }, config: project.config });
-      return toEndpoint(row, context.now());
+      return showEndpoint(row, { settings: project.config.circuit_breaker, nowMs: context.now() });
     },
     again: async ({ project, scope }, { id }) => {
       const row = owned(scope, await context.endpoints.get(context.db, project.id, asId(id)));

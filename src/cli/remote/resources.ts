@@ -12,6 +12,7 @@ import { readObject, readSecret } from '../terminal/input.ts';
 import { type Column, isTable, line, note, printList, printOne } from '../terminal/output.ts';
 import { terminal } from '../terminal/terminal.ts';
 import { withService } from './connect.ts';
+import { stateColumns } from './endpoint-state.ts';
 import { optional } from './trigger.ts';
 
 /** The first of a list, 20 or --limit. */
@@ -75,12 +76,11 @@ const ordinary = (
   delete: ended('deleted')((posthorn, id) => of(posthorn).delete(id)),
 });
 
-/** An operator sees trouble here: what the breaker does, and how many deliveries wait. */
+/** An operator sees trouble here: the state, and how many deliveries wait. */
 const endpointColumns = (waiting: ReadonlyMap<string, number>): readonly Column<Endpoint>[] => [
   ['UID', ({ uid }) => uid],
   ['NAME', ({ name }) => name],
-  ['STATUS', ({ status }) => status],
-  ['BREAKER', ({ cb_state }) => cb_state],
+  ...stateColumns,
   ['WAITING', ({ uid }) => waiting.get(uid) ?? 0],
   ['URL', ({ url }) => url],
   ['OWNER', ({ owner_id }) => owner_id],

@@ -2,6 +2,7 @@ import type { EndpointHealth, ListFailuresResult, Posthorn } from '../../../clie
 import type { Run } from '../terminal/command.ts';
 import { type Column, counted, isTable, line, note, printList, printOne } from '../terminal/output.ts';
 import { withService } from './connect.ts';
+import { isTroubled, stateColumns } from './endpoint-state.ts';
 import { period } from './history.ts';
 
 type Group = ListFailuresResult['groups'][number];
@@ -36,8 +37,7 @@ const troubleColumns: readonly Column<EndpointHealth>[] = [
   ['UID', ({ endpoint_id }) => endpoint_id],
   ['ENDPOINT', ({ name }) => name],
   ['OWNER', ({ owner_id }) => owner_id],
-  ['STATE', ({ state, cb_state }) => (cb_state === 'closed' ? state : `${state}, breaker ${cb_state}`)],
-  ['SINCE', ({ failing_since }) => failing_since],
+  ...stateColumns,
   ['FAILED', ({ failed_share }) => (failed_share === null ? '' : `${failed_share} %`)],
   ['OPEN', ({ open }) => open],
   ['LAST', ({ last_failure }) => last_failure?.outcome ?? ''],
@@ -52,8 +52,7 @@ export const status: Run = (given) =>
     if (!isTable(given)) return printOne(given, read);
     for (const sentence of sentences(read)) line(sentence);
     if (read.endpoints.length > 0) await printList(given, read.endpoints, troubleColumns);
-    if (read.endpoints.length < troublesOf(read).troubled)
-      note(`posthorn: the first ${read.endpoints.length} of these endpoints are listed`);
+    if (read.endpoints.length === SHOWN) note(`posthorn: only the worst ${SHOWN} endpoints are listed`);
   });
 
 type Status = Awaited<ReturnType<typeof readStatus>>;
@@ -72,30 +71,24 @@ async function readStatus(posthorn: Posthorn) {
   const { latency: _, ...counts } = totals;
   return {
     by_state: health.by_state,
-    endpoints: health.endpoints.filter(({ state }) => state !== 'ok' && state !== 'recovered'),
+    endpoints: health.endpoints.filter(isTroubled),
     waiting,
     complete,
     last_24_hours: counts,
   };
 }
 
-function troublesOf({ by_state: { ok: _ok, recovered: _recovered, ...byTrouble } }: Status) {
-  return { byTrouble, troubled: Object.values(byTrouble).reduce((sum, count) => sum + count, 0) };
-}
-
-function sentences(read: Status): string[] {
-  const { waiting, complete, last_24_hours: past } = read;
+function sentences({ by_state, waiting, complete, last_24_hours: past }: Status): string[] {
   const listed = (counts: object) =>
     Object.entries(counts as Record<string, number>)
       .filter(([, count]) => count > 0)
       .map(([name, count]) => `${name} ${count}`)
       .join(', ');
-  const total = Object.values(waiting).reduce((sum, count) => sum + count, 0);
-  const { byTrouble, troubled } = troublesOf(read);
+  const sum = (counts: object) =>
+    Object.values(counts as Record<string, number>).reduce((all, count) => all + count, 0);
+  const [endpoints, total] = [sum(by_state), sum(waiting)];
   return [
-    troubled === 0
-      ? 'Every endpoint takes its deliveries.'
-      : `${counted(troubled, 'endpoint')} in trouble: ${listed(byTrouble)}.`,
+    `${counted(endpoints, 'endpoint')}${endpoints === 0 ? '' : `: ${listed(by_state)}`}.`,
     `${complete ? '' : 'At least '}${counted(total, 'delivery waits', 'deliveries wait')}${total === 0 ? '' : `: ${listed(waiting)}`}.`,
     `Last ${HOURS} hours: ${past.delivered} delivered, ${past.failed} failed, ${past.failed_attempts} of ${counted(past.attempts, 'attempt')} failed.`,
   ];

@@ -18,6 +18,12 @@ export function styled(style: Style, text: string): string {
 const STATUS_STYLES: Record<string, Style> = {
   Success: 'green',
   active: 'green',
+  ok: 'green',
+  recovered: 'green',
+  failing: 'red',
+  disabled: 'red',
+  degraded: 'yellow',
+  held: 'yellow',
   Failure: 'red',
   inactive: 'red',
   Discarded: 'gray',

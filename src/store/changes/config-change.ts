@@ -1,14 +1,16 @@
 import type { Actor, ConfigVersion } from '../../domain/audit.ts';
+import type { ShownState } from '../../domain/config/endpoint-state.ts';
 import type { ProjectConfig } from '../../domain/config/project-config.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { IdFactory, ProjectId } from '../../domain/ids.ts';
-import type { MetaEventType, NewMetaEvent } from '../../domain/meta-event.ts';
+import { type MetaEventType, type NewMetaEvent, wantsMetaEvent } from '../../domain/meta-event.ts';
 import { auditedIn, type Changed } from '../audit/audit-entries.ts';
 import { refuseMoving } from '../config/projects.ts';
 import type { Queryable } from '../database/database.ts';
 import { notifyNodes } from '../database/notify-nodes.ts';
 import { insertMetaEvents } from '../queue/insert-meta-events.ts';
 import type { MetaEventRecorder } from '../queue/meta-event-recorder.ts';
+import { statesOfEndpoints } from './states-of-endpoints.ts';
 
 /**
  * A change of a project's config under way: its transaction, and the version that the changed rows carry. The statements
@@ -21,7 +23,7 @@ class ConfigChange implements Queryable {
   readonly config: ProjectConfig;
   readonly #tx: Queryable;
   readonly #metaEvents: MetaEventRecorder;
-  readonly #newMetaEvents: NewMetaEvent[] = [];
+  readonly #newMetaEvents: NamedEvent[] = [];
   readonly #afterCommit: (() => void)[] = [];
 
   constructor(
@@ -44,8 +46,18 @@ class ConfigChange implements Queryable {
    * where the project's own config changes.
    */
   metaEvent(type: MetaEventType, data: () => object, config = this.config): void {
-    const made = this.#metaEvents.prepare({ id: this.projectId, config }, type, data);
-    if (made !== undefined) this.#newMetaEvents.push(made);
+    if (wantsMetaEvent(config.meta_event, type))
+      this.#newMetaEvents.push({ type, config, endpointId: null, data });
+  }
+
+  /** As `metaEvent`, about an endpoint. Its data gets the state that the endpoint has after the change. */
+  endpointEvent(
+    endpointId: string,
+    type: MetaEventType,
+    data: (state: ShownState | undefined) => object,
+  ): void {
+    const { config } = this;
+    if (wantsMetaEvent(config.meta_event, type)) this.#newMetaEvents.push({ type, config, endpointId, data });
   }
 
   /** Runs after the commit, before this node reads the new config. It must not fail. */
@@ -55,12 +67,29 @@ class ConfigChange implements Queryable {
 
   /** The last statements of the change. Returns what is to run after the commit. */
   async end(): Promise<() => void> {
-    await insertMetaEvents(this.#tx, this.#newMetaEvents);
+    await insertMetaEvents(this.#tx, await this.#preparedEvents());
     await notifyNodes(this.#tx, this.projectId);
     return () => {
       for (const run of this.#afterCommit) run();
     };
   }
+
+  async #preparedEvents(): Promise<NewMetaEvent[]> {
+    const ids = new Set(this.#newMetaEvents.flatMap(({ endpointId }) => endpointId ?? []));
+    const states = await statesOfEndpoints(this, [...ids]);
+    return this.#newMetaEvents.flatMap(({ type, config, endpointId, data }) => {
+      const state = endpointId === null ? undefined : states.get(endpointId);
+      return this.#metaEvents.prepare({ id: this.projectId, config }, type, () => data(state)) ?? [];
+    });
+  }
+}
+
+interface NamedEvent {
+  type: MetaEventType;
+  config: ProjectConfig;
+  /** Null: it is about something else. */
+  endpointId: string | null;
+  data(state: ShownState | undefined): object;
 }
 
 /** The type alone: other files can take a change and cannot make one. */

@@ -25,7 +25,8 @@ export async function saveEndpoint(
   const expires_at = ms === null ? null : new Date(ms);
   const values = { ...endpoint, expires_at, sealed: table.seal(id, secret) };
   const { row } = await saveRow(change, table, { id, values });
-  for (const { type, ...why } of events) change.metaEvent(type, () => ({ ...endpointData(row), ...why }));
+  for (const { type, ...why } of events)
+    change.endpointEvent(id, type, (state) => ({ ...endpointData(row), ...state, ...why }));
   return row;
 }
 
@@ -54,14 +55,23 @@ export async function disableEndpoints(
   return before.map((row) => {
     const now = saved.get(row.id) as EndpointRow;
     const { reason } = causes.get(row.id) ?? {};
-    change.metaEvent('endpoint.disabled', () => ({ ...endpointData(now), reason }));
+    change.endpointEvent(row.id, 'endpoint.disabled', (state) => ({
+      ...endpointData(now),
+      ...state,
+      reason,
+    }));
     return { before: row, after: now };
   });
 }
 
 /** Records the meta event of an endpoint whose time is over. Its row says so by itself. */
 export function recordExpiry(change: ConfigChange, row: EndpointRow, reason: string): void {
-  change.metaEvent('endpoint.disabled', () => ({ ...endpointData(row), status: 'inactive', reason }));
+  change.endpointEvent(row.id, 'endpoint.disabled', (state) => ({
+    ...endpointData(row),
+    ...state,
+    status: 'inactive',
+    reason,
+  }));
 }
 
 export async function deleteEndpoint(change: ConfigChange, table: EndpointStore, id: string): Promise<void> {

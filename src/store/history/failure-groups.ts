@@ -65,12 +65,15 @@ export async function hasMoreOpen(db: Queryable, projectId: string, than: number
 const TRIED = `array[${LANE.retry}, ${LANE.leased}, ${BATCH_LANE.member}]`;
 const WAITING = 'key = k.key and lane = l.lane and node_id is null';
 
+/** Whether deliveries wait at the queue key `k.key` that were tried. */
+export const HAS_TRIED = `exists (
+         select from unnest(${TRIED}) l(lane)
+         cross join lateral (select from delivery_queue where ${WAITING} limit 1) q)`;
+
 /** The queue keys at which deliveries wait that were tried. */
 export async function keysWithRetries(db: Queryable, keys: readonly string[]): Promise<string[]> {
   const rows = await db.query<{ key: string }>(
-    `select k.key from unnest($1::text[]) k(key) where exists (
-       select from unnest(${TRIED}) l(lane)
-       cross join lateral (select from delivery_queue where ${WAITING} limit 1) q)`,
+    `select k.key from unnest($1::text[]) k(key) where ${HAS_TRIED}`,
     [keys],
   );
   return rows.map(({ key }) => key);

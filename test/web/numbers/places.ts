@@ -39,7 +39,10 @@ function troubleText(health: Json, time = ''): string {
   ].join(', ');
 }
 
-const troubled = ({ endpoints }: Json): Json[] => endpoints.filter(({ state }: Json) => state !== 'ok');
+const troubled = ({ endpoints }: Json): Json[] =>
+  endpoints.filter(({ state, open }: Json) =>
+    state === 'held' ? open > 0 : !['ok', 'recovered'].includes(state),
+  );
 const figures = (
   label: string,
 ) => `[...document.querySelectorAll('ul[aria-label="${label}"] > li')].map((li) =>

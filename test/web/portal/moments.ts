@@ -200,7 +200,7 @@ export function portalMomentTests(get: () => PortalWorld): void {
       await page.getByText('This endpoint is disabled').first().waitFor();
       await page.getByRole('button', { name: 'Activate and send 3 deliveries' }).click();
       await receiver.received(3);
-      await page.getByText('Active', { exact: true }).first().waitFor();
+      await page.getByText('OK', { exact: true }).first().waitFor();
       expect(wrongs).toEqual([]);
       await close();
       await receiver.stop();

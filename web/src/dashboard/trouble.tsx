@@ -2,27 +2,14 @@ import type { EndpointHealth } from 'posthorn-client';
 import type { ReactNode } from 'react';
 import { plural } from '../data/delivery-state.ts';
 import { useProject } from '../data/project.ts';
+import { EndpointBadge } from '../parts/badges.tsx';
 import { PauseButton } from '../parts/endpoint-acts.tsx';
 import { PageLink } from '../parts/page-link.tsx';
 import { Link, withSearch } from '../ui/text/link.tsx';
 import { percent } from '../ui/text/numbers.ts';
-import { StateBadge, type StateLook } from '../ui/text/state-badge.tsx';
 import { span, Time, useNow } from '../ui/text/time.tsx';
 import { May } from './may.tsx';
 import { SendNow } from './send-now.tsx';
-
-type State = EndpointHealth['state'];
-
-const LOOKS: Readonly<Record<State, StateLook>> = {
-  failing: { tone: 'bad', shape: 'cross', word: 'Failing' },
-  disabled: { tone: 'off', shape: 'slash', word: 'Disabled' },
-  degraded: { tone: 'retry', shape: 'again', word: 'Degraded' },
-  held: { tone: 'held', shape: 'pause', word: 'Paused' },
-  recovered: { tone: 'ok', shape: 'check', word: 'Recovered' },
-  ok: { tone: 'ok', shape: 'check', word: 'OK' },
-};
-
-export const HealthBadge = ({ state }: { state: State }) => <StateBadge look={LOOKS[state]} />;
 
 interface Props {
   health: EndpointHealth;
@@ -41,7 +28,7 @@ export function Trouble({ health, mayPause = false, time, children }: Props) {
       className={`grid gap-1 border-l-4 px-3 py-2 ${isBad ? 'border-bad bg-bad-ground' : 'border-line-strong bg-panel'}`}
     >
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-        <HealthBadge state={health.state} />
+        <EndpointBadge of={health} />
         {children}
         <span className="grow" />
         <SendNow of={[{ endpointId: [health.endpoint_id] }]} count={sendable(health)} />
@@ -59,8 +46,8 @@ export function Trouble({ health, mayPause = false, time, children }: Props) {
 
 function Cause({ health }: { health: EndpointHealth }) {
   const now = useNow();
-  const { last_failure: failure, failing_since: since, last_success_at: success } = health;
-  if (failure === null && since === null) return null;
+  const { last_failure: failure, failing_since: since, last_success_at: success, held_until: until } = health;
+  if (failure === null && since === null && until === null) return null;
   return (
     <p className="max-w-[75ch] break-words">
       {failure !== null && (
@@ -70,8 +57,9 @@ function Cause({ health }: { health: EndpointHealth }) {
       )}
       {since !== null && (
         <span className="text-muted">
-          {failure !== null && ' · '}every attempt failed for{' '}
-          {span(Math.max(0, now - Date.parse(since)) / 1000)}
+          {failure !== null && ' · '}
+          {health.state === 'degraded' ? 'some attempts failed in the last' : 'every attempt failed for'}{' '}
+          {atLeastMinute(now - Date.parse(since))}
           {success === null ? (
             ', no recent success'
           ) : (
@@ -81,9 +69,18 @@ function Cause({ health }: { health: EndpointHealth }) {
           )}
         </span>
       )}
+      {until !== null && (
+        <span className="text-muted">
+          {(failure !== null || since !== null) && ' · '}the circuit breaker sends a probe <Time at={until} />
+        </span>
+      )}
     </p>
   );
 }
+
+/** The counts are of whole minutes. */
+const atLeastMinute = (ms: number): string =>
+  ms < 60_000 ? 'less than a minute' : span(Math.floor(ms / 60_000) * 60);
 
 /** Each number leads to its rows. */
 function Counts({ health, time }: { health: EndpointHealth; time: string | undefined }) {

@@ -1,4 +1,4 @@
-import type { Endpoint } from 'posthorn-client';
+import type { Endpoint, EndpointHealth } from 'posthorn-client';
 
 /** Whether an endpoint is inactive because its time is over. */
 export const hasExpired = ({ status, expires_at }: Pick<Endpoint, 'status' | 'expires_at'>): boolean =>
@@ -11,5 +11,11 @@ export function localTime(time: string | null): string {
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
-/** Whether a state of an endpoint's health asks for an act. */
-export const isTroubled = (state: string): boolean => state !== 'ok' && state !== 'recovered';
+/** Whether the state of an endpoint asks for an act. A pause does once deliveries wait. */
+export function isTroubled({
+  state,
+  waiting_for: waiting,
+}: Pick<EndpointHealth, 'state'> & { waiting_for: Partial<EndpointHealth['waiting_for']> }): boolean {
+  if (state === 'held') return Object.values(waiting).some((count) => count > 0);
+  return state !== 'ok' && state !== 'recovered';
+}

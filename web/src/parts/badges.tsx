@@ -1,8 +1,8 @@
-import type { Endpoint, EndpointHealth } from 'posthorn-client';
+import type { Endpoint } from 'posthorn-client';
 import { type DeliveryState, deliveryState, type Stated } from '../data/delivery-state.ts';
 import { hasExpired } from '../data/endpoint-status.ts';
 import { StateBadge, type StateLook } from '../ui/text/state-badge.tsx';
-import type { Messages } from './languages/en.ts';
+import { Time } from '../ui/text/time.tsx';
 import { useWords } from './words.ts';
 
 const LOOKS: Readonly<Record<DeliveryState, Omit<StateLook, 'word'>>> = {
@@ -25,31 +25,38 @@ export const DeliveryBadge = ({ delivery, title }: { delivery: Stated; title?: s
   <DeliveryStateBadge state={deliveryState(delivery)} title={title === '' ? undefined : title} />
 );
 
-type Health = Pick<Endpoint, 'status' | 'cb_state' | 'expires_at'>;
+type State = Endpoint['state'];
 
-function endpointLook(
-  endpoint: Health,
-  state: EndpointHealth['state'],
-  words: Messages['health'],
-): StateLook {
-  const { status, cb_state } = endpoint;
-  if (hasExpired(endpoint)) return { tone: 'off', shape: 'slash', word: words.expired };
-  if (status === 'pending') return { tone: 'held', shape: 'clock', word: words.pending };
-  if (status === 'paused') return { tone: 'held', shape: 'pause', word: words.paused };
-  if (status === 'inactive') return { tone: 'off', shape: 'slash', word: words.disabled };
-  if (cb_state.startsWith('half')) return { tone: 'retry', shape: 'again', word: words.recovering };
-  if (state === 'failing') return { tone: 'bad', shape: 'cross', word: words.failing };
-  if (cb_state === 'open') return { tone: 'bad', shape: 'cross', word: words.breaker };
-  if (state === 'degraded') return { tone: 'retry', shape: 'again', word: words.unstable };
-  return { tone: 'ok', shape: 'check', word: words.active };
+const STATES: Readonly<Record<State, Omit<StateLook, 'word'>>> = {
+  failing: { tone: 'bad', shape: 'cross' },
+  disabled: { tone: 'off', shape: 'slash' },
+  degraded: { tone: 'retry', shape: 'again' },
+  held: { tone: 'held', shape: 'pause' },
+  recovered: { tone: 'ok', shape: 'check' },
+  ok: { tone: 'ok', shape: 'check' },
+};
+
+/** The state of an endpoint, or of the worst one of a customer. */
+export interface EndpointStated extends Pick<Endpoint, 'state' | 'held_by' | 'recovered_at' | 'sent_since'> {
+  status?: Endpoint['status'];
+  expires_at?: Endpoint['expires_at'];
 }
 
-interface EndpointBadgeProps {
-  endpoint: Health;
-  /** How its deliveries fare, for readers who need not know what a breaker is. */
-  state?: EndpointHealth['state'];
+/** "Recovered 3 min ago, 1,302 sent since". */
+export function EndpointBadge({ of }: { of: EndpointStated }) {
+  const { health: words } = useWords();
+  const { state, held_by: gate, status, expires_at = null } = of;
+  const isOver = status !== undefined && hasExpired({ status, expires_at });
+  const word = isOver ? words.expired : gate === 'pending' ? words.pending : words[state];
+  return (
+    <>
+      <StateBadge look={{ ...STATES[state], word }} />
+      {state === 'recovered' && (
+        <span className="text-muted">
+          {' '}
+          <Time at={of.recovered_at} />, {words.sentSince(of.sent_since)}
+        </span>
+      )}
+    </>
+  );
 }
-
-export const EndpointBadge = ({ endpoint, state = 'ok' }: EndpointBadgeProps) => (
-  <StateBadge look={endpointLook(endpoint, state, useWords().health)} />
-);

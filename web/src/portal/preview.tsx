@@ -7,7 +7,16 @@ import { Frame } from './frame.tsx';
 import { loadWords } from './load-words.ts';
 import { fontFamily, type Theme, themeVariables } from './theme.ts';
 
-const NONE = { discarded: 0, waiting_for: {}, failing_since: null, last_failure: null };
+const NONE = {
+  discarded: 0,
+  waiting_for: {},
+  failing_since: null,
+  recovered_at: null,
+  sent_since: 0,
+  held_by: '',
+  last_failure: null,
+} as const;
+const OK = { ...NONE, state: 'ok' } as const;
 
 const SAMPLE: readonly EndpointLine[] = [
   {
@@ -15,10 +24,8 @@ const SAMPLE: readonly EndpointLine[] = [
       uid: '1',
       name: 'Billing',
       url: 'https://billing.example.com/webhooks',
-      status: 'active',
-      cb_state: 'closed',
-      expires_at: null,
       broker: null,
+      ...OK,
     },
     health: { ...NONE, state: 'ok', delivered: 1284, failed: 0 },
   },
@@ -27,10 +34,8 @@ const SAMPLE: readonly EndpointLine[] = [
       uid: '2',
       name: 'CRM',
       url: 'https://crm.example.com/hooks',
-      status: 'active',
-      cb_state: 'open',
-      expires_at: null,
       broker: null,
+      ...OK,
     },
     health: { ...NONE, state: 'failing', delivered: 96, failed: 12, waiting_for: { circuit_breaker: 3 } },
   },

@@ -72,15 +72,15 @@ export const words: Messages = {
     cancelled: 'Abgebrochen',
   },
   health: {
-    active: 'Aktiv',
-    paused: 'Pausiert',
+    ok: 'OK',
+    recovered: 'Erholt',
+    degraded: 'Instabil',
+    failing: 'Fehlerhaft',
+    held: 'Pausiert',
+    pending: 'Ausstehend',
     disabled: 'Deaktiviert',
     expired: 'Abgelaufen',
-    pending: 'Ausstehend',
-    failing: 'Fehlerhaft',
-    recovering: 'Erholt sich',
-    breaker: 'Circuit Breaker offen',
-    unstable: 'Instabil',
+    sentSince: (count) => `seitdem ${number(count)} gesendet`,
   },
   summary: {
     calm: (good, paused) => {
@@ -183,7 +183,8 @@ export const words: Messages = {
     headerValue: 'Wert des Headers',
     day: 'Letzte 24 Stunden',
     dayIs: 'Letzte 24 Stunden:',
-    dayCounts: (good, bad) => `${number(good)} zugestellt, ${number(bad)} fehlgeschlagen`,
+    delivered: (count) => `${number(count)} zugestellt`,
+    failedCount: (count) => `${number(count)} fehlgeschlagen`,
     quiet: 'Nichts gesendet',
     discarded: (count) => `${number(count)} verworfen`,
     waiting: {

@@ -48,15 +48,16 @@ export const words = {
     cancelled: 'Cancelled',
   },
   health: {
-    active: 'Active',
-    paused: 'Paused',
+    ok: 'OK',
+    recovered: 'Recovered',
+    degraded: 'Degraded',
+    failing: 'Failing',
+    held: 'Paused',
+    pending: 'Pending',
     disabled: 'Disabled',
     expired: 'Expired',
-    pending: 'Pending',
-    failing: 'Failing',
-    recovering: 'Recovering',
-    breaker: 'Circuit breaker open',
-    unstable: 'Unstable',
+    /** Follows a time, such as "3 min ago". */
+    sentSince: (count: number) => `${number(count)} sent since`,
   },
   /** How all endpoints do. */
   summary: {
@@ -166,7 +167,8 @@ export const words = {
     headerValue: 'Header value',
     day: 'Last 24 hours',
     dayIs: 'Last 24 hours:',
-    dayCounts: (good: number, bad: number) => `${number(good)} delivered, ${number(bad)} failed`,
+    delivered: (count: number) => `${number(count)} delivered`,
+    failedCount: (count: number) => `${number(count)} failed`,
     quiet: 'Nothing sent',
     discarded: (count: number) => `${number(count)} discarded`,
     /** Deliveries that wait now, by what they wait for. */

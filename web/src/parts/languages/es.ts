@@ -71,15 +71,15 @@ export const words: Messages = {
     cancelled: 'Cancelada',
   },
   health: {
-    active: 'Activo',
-    paused: 'En pausa',
+    ok: 'OK',
+    recovered: 'Recuperado',
+    degraded: 'Inestable',
+    failing: 'Con fallos',
+    held: 'En pausa',
+    pending: 'Pendiente',
     disabled: 'Desactivado',
     expired: 'Caducado',
-    pending: 'Pendiente',
-    failing: 'Con fallos',
-    recovering: 'Recuperándose',
-    breaker: 'Circuit breaker abierto',
-    unstable: 'Inestable',
+    sentSince: (count) => `${number(count)} enviada${s(count)} desde entonces`,
   },
   summary: {
     calm: (good, paused) => {
@@ -180,7 +180,8 @@ export const words: Messages = {
     headerValue: 'Valor de la cabecera',
     day: 'Últimas 24 horas',
     dayIs: 'Últimas 24 horas:',
-    dayCounts: (good, bad) => `${number(good)} entregada${s(good)}, ${number(bad)} fallida${s(bad)}`,
+    delivered: (count) => `${number(count)} entregada${s(count)}`,
+    failedCount: (count) => `${number(count)} fallida${s(count)}`,
     quiet: 'Nada enviado',
     discarded: (count) => `${number(count)} descartada${s(count)}`,
     waiting: {

@@ -72,15 +72,15 @@ export const words: Messages = {
     cancelled: 'Annulée',
   },
   health: {
-    active: 'Actif',
-    paused: 'En pause',
+    ok: 'OK',
+    recovered: 'Rétabli',
+    degraded: 'Instable',
+    failing: 'En échec',
+    held: 'En pause',
+    pending: 'En attente',
     disabled: 'Désactivé',
     expired: 'Expiré',
-    pending: 'En attente',
-    failing: 'En échec',
-    recovering: 'En rétablissement',
-    breaker: 'Disjoncteur ouvert',
-    unstable: 'Instable',
+    sentSince: (count) => `${number(count)} envoyée${s(count)} depuis`,
   },
   summary: {
     calm: (good, paused) => {
@@ -182,7 +182,8 @@ export const words: Messages = {
     headerValue: 'Valeur de l’en-tête',
     day: 'Dernières 24 heures',
     dayIs: 'Dernières 24 heures :',
-    dayCounts: (good, bad) => `${number(good)} livrée${s(good)}, ${number(bad)} en échec`,
+    delivered: (count) => `${number(count)} livrée${s(count)}`,
+    failedCount: (count) => `${number(count)} en échec`,
     quiet: 'Rien envoyé',
     discarded: (count) => `${number(count)} abandonnée${s(count)}`,
     waiting: {

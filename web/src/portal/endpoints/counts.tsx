@@ -1,3 +1,4 @@
+import { isTroubled } from '../../data/endpoint-status.ts';
 import type { Messages } from '../../parts/languages/en.ts';
 import { useWords } from '../../parts/words.ts';
 import type { Health } from './health.ts';
@@ -23,7 +24,13 @@ function countsIn({ endpoints: t }: Messages, health: Health): { ended: string; 
     const count = open[gate] ?? 0;
     return count > 0 ? [t.waiting[gate](count)] : [];
   });
-  const ended = [t.dayCounts(delivered, failed), ...(discarded > 0 ? [t.discarded(discarded)] : [])];
+  // None has failed for good while all of them wait: "0 failed" would stand next to the failure.
+  const isFailing = failed === 0 && isTroubled(health);
+  const ended = [
+    t.delivered(delivered),
+    ...(isFailing ? [] : [t.failedCount(failed)]),
+    ...(discarded > 0 ? [t.discarded(discarded)] : []),
+  ];
   const isQuiet = delivered + failed + discarded + waiting.length === 0;
   return { ended: isQuiet ? t.quiet : ended.join(', '), waiting: waiting.join(', ') };
 }

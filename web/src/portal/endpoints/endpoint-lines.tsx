@@ -1,13 +1,13 @@
 import type { Endpoint } from 'posthorn-client';
-import { EndpointBadge } from '../../parts/badges.tsx';
+import { EndpointBadge, type EndpointStated } from '../../parts/badges.tsx';
 import { addressOf } from '../../parts/brokers/broker-address.ts';
 import { useWords } from '../../parts/words.ts';
 import { at } from '../address.ts';
 import { CountLines } from './counts.tsx';
-import { type Health, shownState } from './health.ts';
+import type { Health } from './health.ts';
 
 export interface EndpointLine {
-  endpoint: Pick<Endpoint, 'uid' | 'name' | 'url' | 'status' | 'broker' | 'cb_state' | 'expires_at'>;
+  endpoint: Pick<Endpoint, 'uid' | 'name' | 'url' | 'broker'> & EndpointStated;
   health: Health | undefined;
 }
 
@@ -36,7 +36,9 @@ export function EndpointLines({ endpoints }: { endpoints: readonly EndpointLine[
               </a>
               <span className="block truncate text-muted">{addressOf(endpoint)}</span>
             </span>
-            <EndpointBadge endpoint={endpoint} state={shownState(health)} />
+            <span>
+              <EndpointBadge of={{ ...endpoint, ...health }} />
+            </span>
             {health !== undefined && <CountLines health={health} />}
           </li>
         ))}

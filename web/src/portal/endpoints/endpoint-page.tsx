@@ -17,7 +17,7 @@ import { useRights } from '../link.ts';
 import { Counts } from './counts.tsx';
 import { EditEndpoint } from './edit-endpoint.tsx';
 import { EndpointTypes } from './endpoint-types.tsx';
-import { type Health, type Healths, isTrouble, shownState, useHealth } from './health.ts';
+import { type Health, type Healths, isTrouble, useHealth } from './health.ts';
 import { endpointQuery } from './queries.ts';
 import { Trouble } from './trouble.tsx';
 
@@ -42,11 +42,7 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
   const mayTest = mayRetry && endpoint.status === 'active' && endpoint.delivery !== 'pull';
   return (
     <>
-      <PageHead
-        heading="h2"
-        title={endpoint.name}
-        beside={<EndpointBadge endpoint={endpoint} state={shownState(health)} />}
-      >
+      <PageHead heading="h2" title={endpoint.name} beside={<EndpointBadge of={{ ...endpoint, ...health }} />}>
         {mayManage && <EndpointActs endpoint={endpoint} form={EditEndpoint} />}
       </PageHead>
       <p className="break-all text-muted">{addressOf(endpoint)}</p>

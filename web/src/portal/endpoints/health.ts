@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Endpoint, EndpointHealth, LastFailure, PortalLink } from 'posthorn-client';
 import { isTroubled } from '../../data/endpoint-status.ts';
+import type { EndpointStated } from '../../parts/badges.tsx';
 import { useLink } from '../link.ts';
 import { api } from '../session.ts';
 import { allOf } from './queries.ts';
@@ -17,7 +18,7 @@ const MOST = 1_000;
 /** A link for some event types asks for at most this many endpoints. */
 const MOST_COUNTED = 100;
 
-type Counted = Pick<EndpointHealth, 'state' | 'delivered' | 'failed' | 'discarded' | 'failing_since'>;
+type Counted = Pick<EndpointHealth, 'delivered' | 'failed' | 'discarded' | 'failing_since'> & EndpointStated;
 
 /** The deliveries of an endpoint: those that ended in the last 24 hours, and those that wait now. */
 export interface Health extends Counted {
@@ -70,34 +71,31 @@ async function countDeliveries(startDate: string): Promise<Healths> {
       const rate = rates.find((one) => one.uid === uid);
       const own = groups.filter(({ endpoint_id }) => endpoint_id === uid);
       const last = own.toSorted((a, b) => Date.parse(b.last_at) - Date.parse(a.last_at))[0];
-      const isHeld = endpoint.status === 'paused' || endpoint.status === 'pending';
-      const mayWait = isHeld || endpoint.cb_state !== 'closed' || own.length > 0;
+      const mayWait = endpoint.state === 'held' || endpoint.state === 'failing' || own.length > 0;
       const counts = {
         delivered: rate?.success_count ?? 0,
         failed: rate?.failure_count ?? 0,
         discarded: 0,
         waiting_for: mayWait ? await api.eventDeliveries.getWaitingTotals({ endpointId: [uid] }) : {},
-        failing_since: null,
+        ...stateOf(endpoint),
         last_failure: last === undefined ? null : { outcome: last.outcome, at: last.last_at },
       };
-      return [uid, { ...counts, state: stateOf(endpoint, counts) }];
+      return [uid, counts];
     }),
   );
   const worstFirst = found.toSorted(([, a], [, b]) => STATES.indexOf(a.state) - STATES.indexOf(b.state));
   return { start: startDate, isComplete: true, of: new Map(worstFirst) };
 }
 
-const STATES: readonly Health['state'][] = ['failing', 'disabled', 'degraded', 'held', 'recovered', 'ok'];
+const stateOf = ({ state, held_by, failing_since, recovered_at, sent_since }: Endpoint) => ({
+  state,
+  held_by,
+  failing_since,
+  recovered_at,
+  sent_since,
+});
 
-/** An endpoint of which more fails than succeeds is failing, also before its circuit breaker opens. */
-function stateOf({ status, cb_state }: Endpoint, counts: Omit<Health, 'state'>): Health['state'] {
-  if (status === 'inactive') return 'disabled';
-  const lost = counts.failed + sendableOf(counts);
-  if (cb_state !== 'closed' || lost > counts.delivered) return 'failing';
-  const { paused = 0, pending = 0 } = counts.waiting_for;
-  if ((status === 'paused' || status === 'pending') && paused + pending > 0) return 'held';
-  return lost > 0 ? 'degraded' : 'ok';
-}
+const STATES: readonly Health['state'][] = ['failing', 'disabled', 'degraded', 'held', 'recovered', 'ok'];
 
 /** The deliveries that can be sent now: those that wait for their next attempt or behind the circuit breaker. */
 export const SENDABLE = ['retry', 'circuit_breaker'] as const;
@@ -107,10 +105,6 @@ export const sendableOf = ({ waiting_for }: Pick<Health, 'waiting_for'>): number
 
 /** An endpoint whose attempts failed for a while is in trouble only as long as a delivery is lost or waits. */
 export function isTrouble(health: Health | undefined): boolean {
-  if (health?.state !== 'degraded') return health !== undefined && isTroubled(health.state);
+  if (health?.state !== 'degraded') return health !== undefined && isTroubled(health);
   return health.last_failure !== null && health.failed + sendableOf(health) > 0;
 }
-
-/** The state for a badge. */
-export const shownState = (health: Health | undefined): Health['state'] =>
-  health !== undefined && isTrouble(health) ? health.state : 'ok';

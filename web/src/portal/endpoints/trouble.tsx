@@ -55,7 +55,7 @@ function Named({ endpoint, health }: Pick<Props, 'endpoint' | 'health'>) {
             {endpoint.name}
           </a>
         </h3>
-        <EndpointBadge endpoint={endpoint} state={health.state} />
+        <EndpointBadge of={{ ...endpoint, ...health }} />
       </div>
       <p className="truncate text-muted">{addressOf(endpoint)}</p>
     </>

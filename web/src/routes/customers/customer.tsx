@@ -6,8 +6,8 @@ import { useOpenId } from '../../dashboard/lists/list-layout.tsx';
 import { rangeOf } from '../../dashboard/lists/time-filter.tsx';
 import { May } from '../../dashboard/may.tsx';
 import { PageBody } from '../../dashboard/page-body.tsx';
-import { HealthBadge } from '../../dashboard/trouble.tsx';
 import { useProject } from '../../data/project.ts';
+import { EndpointBadge } from '../../parts/badges.tsx';
 import { DeliveryLines } from '../../parts/delivery-lines.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
@@ -34,7 +34,7 @@ export function Customer() {
       name: 'Endpoint',
       cell: ({ endpoint_id, name }) => <PageLink to={`endpoints/${endpoint_id}`}>{name}</PageLink>,
     },
-    { name: 'State', cell: ({ state }) => <HealthBadge state={state} /> },
+    { name: 'State', cell: (row) => <EndpointBadge of={row} /> },
     { name: 'Open deliveries', cell: ({ open }) => count(open) },
     { name: 'Delivered, 24 h', cell: ({ delivered }) => count(delivered) },
     { name: 'Failed attempts, 24 h', cell: ({ failed_attempts }) => count(failed_attempts) },
@@ -96,7 +96,13 @@ function Failures({ owner }: { owner: string }) {
   return (
     <Section title="Last failures">
       <QueryView query={failures} label="Loading failures" rows={3}>
-        {({ content }) => <DeliveryLines deliveries={content} none="Nothing has failed." showEndpoint />}
+        {({ content }) => (
+          <DeliveryLines
+            deliveries={content}
+            none="No delivery of theirs has failed for good or waits for a retry."
+            showEndpoint
+          />
+        )}
       </QueryView>
     </Section>
   );

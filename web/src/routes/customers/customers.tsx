@@ -3,8 +3,8 @@ import type { CustomerHealth } from 'posthorn-client';
 import { CustomerLink } from '../../dashboard/customer-link.tsx';
 import { ListFilterBar, TIME, useListFilters } from '../../dashboard/lists/list-filters.tsx';
 import { PageBody } from '../../dashboard/page-body.tsx';
-import { HealthBadge } from '../../dashboard/trouble.tsx';
 import { useProject } from '../../data/project.ts';
+import { EndpointBadge } from '../../parts/badges.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
@@ -50,7 +50,7 @@ function Table({ rows }: { rows: CustomerHealth[] }) {
       name: 'Customer',
       cell: ({ owner_id }) => <CustomerLink owner={owner_id} none="no customer" />,
     },
-    { name: 'State', cell: ({ state }) => <HealthBadge state={state} /> },
+    { name: 'State', cell: (row) => <EndpointBadge of={row} /> },
     {
       name: 'Endpoints failing',
       cell: ({ failing_endpoints, endpoints }) => `${count(failing_endpoints)} of ${count(endpoints)}`,

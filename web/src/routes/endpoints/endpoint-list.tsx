@@ -33,7 +33,12 @@ const columnsOf = (health: Healths): Column<Endpoint>[] => [
       </>
     ),
   },
-  { name: 'State', width: '10rem', line: 1, cell: (endpoint) => <EndpointBadge endpoint={endpoint} /> },
+  {
+    name: 'State',
+    width: 'minmax(7rem, 14rem)',
+    line: 1,
+    cell: (endpoint) => <EndpointBadge of={{ ...endpoint, ...health.get(endpoint.uid) }} />,
+  },
   {
     name: 'Address',
     width: 'minmax(9rem, 1.5fr)',

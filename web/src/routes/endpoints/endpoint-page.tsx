@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import type { Endpoint } from 'posthorn-client';
+import type { Endpoint, EndpointHealth } from 'posthorn-client';
 import { DayNumbers } from '../../dashboard/day-numbers.tsx';
 import { RowPage } from '../../dashboard/lists/row-page.tsx';
 import { Trouble } from '../../dashboard/trouble.tsx';
@@ -35,12 +35,13 @@ export const EndpointPage = () => (
 
 function EndpointView({ endpoint }: { endpoint: Endpoint }) {
   const may = useMay();
+  const health = useHealth(endpoint.uid);
   const Banner = hasExpired(endpoint) ? ExpiredBanner : DisabledBanner;
   const isDisabled = endpoint.status === 'inactive';
   const isPull = endpoint.delivery === 'pull';
   return (
     <>
-      <PageHead title={endpoint.name} beside={<EndpointBadge endpoint={endpoint} />}>
+      <PageHead title={endpoint.name} beside={<EndpointBadge of={{ ...endpoint, ...health }} />}>
         {may('updateEndpoint') && <EndpointActs endpoint={endpoint} form={EditEndpoint} />}
       </PageHead>
       {isPull ? (
@@ -49,7 +50,12 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
         <p className="mb-3 break-all">{addressOf(endpoint)}</p>
       )}
       {endpoint.description !== '' && <p className="mb-3 max-w-prose text-muted">{endpoint.description}</p>}
-      {isDisabled ? <Banner endpoint={endpoint} /> : <EndpointTrouble endpoint={endpoint.uid} />}
+      {isDisabled && <Banner endpoint={endpoint} />}
+      {!isDisabled && health !== undefined && isTroubled(health) && (
+        <section aria-label="What is wrong" className="mb-3">
+          <Trouble health={health} time="last 24 h" />
+        </section>
+      )}
       <EndpointFacts endpoint={endpoint} />
       {isPull && <Pulling endpoint={endpoint} />}
       {!isPull && <SourceAddresses />}
@@ -73,8 +79,7 @@ function EndpointView({ endpoint }: { endpoint: Endpoint }) {
 
 const DAY_MS = 86_400_000;
 
-/** The cause, where something is wrong. */
-function EndpointTrouble({ endpoint }: { endpoint: string }) {
+function useHealth(endpoint: string): EndpointHealth | undefined {
   const { api, id } = useProject();
   const { data } = useQuery({
     queryKey: [id, 'endpoint', endpoint, 'health'],
@@ -85,11 +90,5 @@ function EndpointTrouble({ endpoint }: { endpoint: string }) {
       }),
     refetchInterval: 5000,
   });
-  const [health] = data?.endpoints ?? [];
-  if (health === undefined || !isTroubled(health.state)) return null;
-  return (
-    <section aria-label="What is wrong" className="mb-3">
-      <Trouble health={health} time="last 24 h" />
-    </section>
-  );
+  return data?.endpoints[0];
 }
