@@ -350,6 +350,7 @@ describe('an event', () => {
     expect((await posthorn('deliveries', 'send-now', '--all')).stdout).toMatch(/^due now: 0 /);
     expect((await posthorn('deliveries', 'send-now', 'nothing')).stdout).toMatch(/^due now: 0 /);
     expect((await posthorn('deliveries', 'send-now')).code).toBe(64);
+    expect(await posthorn('cancel', '--owner', '')).toMatchObject({ code: 64, stdout: '' });
     expect((await posthorn('retry', '--all')).stdout).toMatch(/^queued again: 0 /);
     expect((await posthorn('cancel', '--status', 'Retry')).stdout).toMatch(/^cancelled: 0 /);
     expect((await posthorn('cancel', '--all', '--dry-run')).stdout).toBe('would be cancelled: nothing\n');

@@ -78,6 +78,9 @@ async function run(given: Given, bulk: Bulk): Promise<number> {
   const filters = { ...deliveryQuery(given), ...eventQuery(given) };
   if (given.operands.length === 0 && Object.keys(filters).length === 0 && !given.has('all'))
     throw usageError('name ids or filters, or --all for everything; --dry-run shows what would be done');
+  const [empty] = Object.entries(filters).find(([, value]) => [value].flat().includes('')) ?? [];
+  // The service takes an empty filter for none: an unset variable of a script would choose everything.
+  if (empty !== undefined) throw usageError(`the filter ${empty} is empty; leave it out, or give it a value`);
   return withService(given, async (posthorn) => {
     if (given.operands.length > 0 && bulk.one !== undefined) {
       for (const id of given.operands) {
