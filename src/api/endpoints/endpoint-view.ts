@@ -1,9 +1,9 @@
 import type { Static } from 'typebox';
-import { breakerState } from '../../domain/config/circuit-breaker.ts';
+import { type BreakerState, breakerState } from '../../domain/config/circuit-breaker.ts';
 import { statusAt } from '../../domain/config/endpoint.ts';
 import { endpointState, type Standing, UNTRIED } from '../../domain/config/endpoint-state.ts';
 import type { ProjectConfig } from '../../domain/config/project-config.ts';
-import type { ProjectId } from '../../domain/ids.ts';
+import type { EndpointId, ProjectId } from '../../domain/ids.ts';
 import type { EndpointRow } from '../../store/config/endpoints.ts';
 import { endpointStandings } from '../../store/counts/endpoint-standings.ts';
 import { type EndpointCounts, endpointCounts } from '../../store/counts/read-counts.ts';
@@ -44,4 +44,14 @@ export function showEndpoint(
     breaker: breakerState(standing.breaker, settings, nowMs),
     state: endpointState(statusAt(row, nowMs), standing, moment),
   });
+}
+
+/** The state of the circuit breaker of an endpoint; closed if it is not saved. */
+export async function breakerOf(
+  { cache, now }: ReadContext,
+  projectId: ProjectId,
+  endpointId: EndpointId,
+): Promise<BreakerState> {
+  const routing = await cache.get(projectId);
+  return breakerState(routing.breaker(endpointId), routing.project.config.circuit_breaker, now());
 }

@@ -15,9 +15,10 @@ import type { ProjectRow } from '../../store/config/projects.ts';
 import { getDelivery, listDeliveries } from '../../store/history/event-deliveries.ts';
 import { endOpenDeliveries } from '../../store/queue/resend-deliveries.ts';
 import { TestAttempt, toAttempt } from '../deliveries/delivery-schema.ts';
+import { breakerOf } from '../endpoints/endpoint-view.ts';
 import type { ApiContext, ReadContext, SendContext } from '../http/context.ts';
 import { operationsOf } from '../http/operation.ts';
-import { breakerOf, tryNow } from './try-endpoint.ts';
+import { tryNow } from './try-endpoint.ts';
 
 /**
  * A sample event for one endpoint, sent like every event: stored, matched to the endpoint's oldest

@@ -1,9 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { Static } from 'typebox';
-import { type BreakerState, breakerState } from '../../domain/config/circuit-breaker.ts';
 import { owned, requireEventTypes } from '../../domain/endpoint-scope.ts';
 import { found, invalid, wrongState } from '../../domain/errors.ts';
-import { asId, type EndpointId, type ProjectId } from '../../domain/ids.ts';
+import { asId, type EndpointId } from '../../domain/ids.ts';
 import { payloadTooLarge } from '../../ingest/request/payload-too-large.ts';
 import { compactJson, cutTopLevel } from '../../platform/json/cut-json.ts';
 import { Text, Type } from '../../platform/type.ts';
@@ -19,6 +18,7 @@ import {
   requireOwnCredentials,
 } from '../endpoints/endpoint-input.ts';
 import { UpdateEndpoint } from '../endpoints/endpoint-schema.ts';
+import { breakerOf } from '../endpoints/endpoint-view.ts';
 import type { Call } from '../http/call.ts';
 import type { ReadContext, SendContext } from '../http/context.ts';
 import { AnyJson } from '../http/fields.ts';
@@ -70,16 +70,6 @@ export async function tryNow(
   const of = { deliveryId: '', projectId: id, endpointId: row.id, isStale: false };
   const attempt = { ...result.attempt, ...of };
   return { ...toAttempt(attempt, VERSION), outcome: attempt.outcome, cb_state };
-}
-
-/** The state of the circuit breaker of an endpoint; closed if it is not saved. */
-export async function breakerOf(
-  { cache, now }: ReadContext,
-  projectId: ProjectId,
-  endpointId: EndpointId,
-): Promise<BreakerState> {
-  const routing = await cache.get(projectId);
-  return breakerState(routing.breaker(endpointId), routing.project.config.circuit_breaker, now());
 }
 
 async function triedRow(

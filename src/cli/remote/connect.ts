@@ -5,8 +5,8 @@ import { isId } from '../../domain/ids.ts';
 import { EXIT, StartupError } from '../../platform/startup-error.ts';
 import type { Given } from '../terminal/command.ts';
 import { note } from '../terminal/output.ts';
-import { type Candidate, pickOne } from './pick-one.ts';
-import { type Profile, readProfiles } from './profiles.ts';
+import { type Candidate, pickOne } from '../terminal/pick-one.ts';
+import { type Profile, readProfiles } from '../terminal/profiles.ts';
 
 /*
  * Where a command takes its connection from, each part from the first that has it: the flags, the environment, the

@@ -2,8 +2,8 @@ import { type Posthorn, PosthornError } from '../../../client/src/posthorn.ts';
 import { VERSION } from '../../platform/version.ts';
 import type { Given } from '../terminal/command.ts';
 import { brokersFindings, type Finding, finding, nodesFinding, report } from '../terminal/findings.ts';
+import { readProfiles } from '../terminal/profiles.ts';
 import { connectionOf, withService } from './connect.ts';
-import { readProfiles } from './profiles.ts';
 
 /** Whether the user named a service. Settings of a server on this machine go before the profile of `posthorn login`. */
 export async function namesService(given: Given): Promise<boolean> {

@@ -2,8 +2,8 @@ import { type Posthorn, PosthornError } from '../../../client/src/posthorn.ts';
 import { isId } from '../../domain/ids.ts';
 import { StartupError } from '../../platform/startup-error.ts';
 import type { Command, Given, NamedKind } from '../terminal/command.ts';
+import { type Candidate, pickOne } from '../terminal/pick-one.ts';
 import { withService } from './connect.ts';
-import { type Candidate, pickOne } from './pick-one.ts';
 
 /*
  * The resolver of names: users name things where the table of commands asks for an id (`Flag.of`, `Operand.of`), and

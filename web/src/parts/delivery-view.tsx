@@ -13,8 +13,9 @@ import { DeliveryBadge } from './badges.tsx';
 import { PageLink } from './page-link.tsx';
 import { QueryView } from './query-view.tsx';
 import { useSite } from './site.ts';
-import { type Ahead, WaitsBehind } from './waits-behind.tsx';
 import { useWords } from './words.ts';
+
+export type Ahead = NonNullable<WholeEventDelivery['waits_behind']>;
 
 interface Props {
   id: string;
@@ -106,5 +107,40 @@ function SendAgain({ delivery }: { delivery: WholeEventDelivery }) {
     >
       {isDone ? t.again : t.retry}
     </ActButton>
+  );
+}
+
+interface AheadProps {
+  ahead: Ahead;
+  mayRetry: boolean;
+  /** More acts. */
+  children?: ReactNode;
+}
+
+/** The delivery that has to end before this one, and what its state allows to do about it. */
+function WaitsBehind({ ahead: { event_delivery_id: id, acts }, mayRetry, children }: AheadProps) {
+  const { deliveries: t } = useWords();
+  const { eventDeliveries } = useSite().api;
+  return (
+    <div className="mb-3 flex flex-wrap items-center gap-2">
+      <span>
+        {t.waitsBehind} <PageLink to={`deliveries/${id}`}>{id}</PageLink>
+      </span>
+      {mayRetry && acts.includes('resend') && (
+        <ActButton icon="again" act={() => eventDeliveries.resend(id)} done={() => t.asked}>
+          {t.retryAhead}
+        </ActButton>
+      )}
+      {mayRetry && acts.includes('send_now') && (
+        <ActButton
+          icon="arrow"
+          act={() => eventDeliveries.sendNow({ deliveryId: [id] })}
+          done={() => t.sendNowAsked}
+        >
+          {t.sendAheadNow}
+        </ActButton>
+      )}
+      {children}
+    </div>
   );
 }

@@ -8,8 +8,7 @@ import { customerOf, isOpen, maySendNow } from '../../data/delivery-state.ts';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { ActButton } from '../../parts/acts.tsx';
-import { DeliveryView } from '../../parts/delivery-view.tsx';
-import type { Ahead } from '../../parts/waits-behind.tsx';
+import { type Ahead, DeliveryView } from '../../parts/delivery-view.tsx';
 import { Id } from '../../ui/text/id.tsx';
 import { Time } from '../../ui/text/time.tsx';
 
