@@ -1,6 +1,6 @@
 import { PortalResources, ProjectResources } from './generated/resources.ts';
 import { ManyEvents } from './many-events.ts';
-import { Caller, type ClientOptions } from './request.ts';
+import { Caller, type CallOptions, type ClientOptions } from './request.ts';
 import { path, Scope } from './resource.ts';
 import type { StreamMessage } from './stream.ts';
 import { WaitedJobs } from './waited-jobs.ts';
@@ -55,6 +55,11 @@ export class Posthorn extends ProjectResources {
     return this.#scope.stream(this.#scope.at`/stream`, signal);
   }
 
+  /** The version of the project's config. Read it before what you change, and give it to the change as `configVersion`. */
+  configVersion(options?: CallOptions): Promise<number> {
+    return this.#scope.configVersion(this.#scope.at``, options);
+  }
+
   /** A client for another project, with the same settings. The instance key works in every project. */
   inProject(project: string): Posthorn {
     return new Posthorn({ ...this.#options, project });
@@ -76,6 +81,11 @@ export class PosthornPortal extends PortalResources {
     super(scope);
     this.jobs = new WaitedJobs(scope);
     this.#scope = scope;
+  }
+
+  /** The version of the project's config. Read it before what you change, and give it to the change as `configVersion`. */
+  configVersion(options?: CallOptions): Promise<number> {
+    return this.#scope.configVersion(this.#scope.at`/portal_link`, options);
   }
 
   /** New events and deliveries for the customer's endpoints, as they happen, until the signal ends it. */

@@ -42,6 +42,8 @@ export interface CallOptions {
   requestId?: string;
   /** The key under which a call creates once, for a day; a new one by default. Other calls ignore it. */
   idempotencyKey?: string;
+  /** A change is made only on this version of the project's config, else refused with `config_changed`. */
+  configVersion?: number;
 }
 
 export type Query = Readonly<
@@ -65,6 +67,8 @@ export interface Answer {
   data: unknown;
   job?: unknown;
   warnings?: string[];
+  /** The version of the project's config, where the answer has it. */
+  configVersion?: number;
 }
 
 interface Failure {
@@ -84,6 +88,7 @@ const NOTHING_DONE: ReadonlySet<string> = new Set<ErrorCode>([
 /** Errors of a connection that was never made. */
 const NOT_CONNECTED: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 const GONE: ReadonlySet<string> = new Set<ErrorCode>(['not_found', 'project_not_found']);
+const CONFIG_VERSION = 'x-posthorn-config-version';
 const PROXY_STATUS: ReadonlySet<number> = new Set([502, 503, 504]);
 
 export class Caller {
@@ -148,6 +153,7 @@ export class Caller {
       'x-request-id': requestId,
     };
     if (creates === true) headers['idempotency-key'] = options?.idempotencyKey ?? crypto.randomUUID();
+    if (options?.configVersion !== undefined) headers[CONFIG_VERSION] = String(options.configVersion);
     if (this.#options.strict ?? true) headers['x-posthorn-strict'] = 'true';
     if (body === undefined) return { method, headers, redirect: 'manual' };
     headers['content-type'] = 'application/json';
@@ -193,7 +199,10 @@ function readAnswer(
 ): Answer | Failure {
   const { status, headers } = response;
   const answer = parse(text);
-  if (answer?.status === true && status >= 200 && status < 300) return answer as unknown as Answer;
+  if (answer?.status === true && status >= 200 && status < 300) {
+    const version = headers.get(CONFIG_VERSION);
+    return { ...(answer as unknown as Answer), ...(version !== null && { configVersion: Number(version) }) };
+  }
   const requestId = headers.get('x-request-id') ?? about.requestId;
   const retryAfter = retryAfterSeconds(headers.get('retry-after'));
   const given = { method, path, status, requestId, attempts: about.attempts, retryAfter };

@@ -46,6 +46,13 @@ export class Scope {
     return (await this.#call(method, at, extra)) as T;
   }
 
+  /** The version of the project's config that the answer of a read names. */
+  async configVersion(at: string, options: CallOptions | undefined): Promise<number> {
+    const { configVersion } = await this.#call('GET', at, { options });
+    if (configVersion === undefined) throw new TypeError(`The answer of ${at} has no version.`);
+    return configVersion;
+  }
+
   list<T>(at: string, query: object, options: CallOptions | undefined): List<T> {
     return new List(query, (asked) => this.data<Page<T>>('GET', at, { query: asked, options }));
   }

@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { needs } from '../support/suite/parts.ts';
+import { awayTests } from './away.ts';
 import { brokerFormTests } from './broker-form.ts';
+import { editTests } from './edits.ts';
 import { endpointFormTests } from './endpoint-form.ts';
 import { foreignPageTests } from './foreign-page.ts';
 import { formTests } from './forms.ts';
@@ -28,6 +30,8 @@ describe('the dashboard in a real Chromium', needs('chromium'), () => {
   endpointFormTests(() => world);
   brokerFormTests(() => world);
   formTests(() => world);
+  editTests(() => world);
+  awayTests(() => world);
   listTests(() => world);
   keyboardTests(() => world);
   signInTests(() => world);

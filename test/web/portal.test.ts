@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { needs } from '../support/suite/parts.ts';
 import { portalBrokerTests } from './portal/brokers.ts';
+import { portalEditTests } from './portal/edits.ts';
 import { portalEmbedTests } from './portal/embed.ts';
 import { portalHealthTests } from './portal/health.ts';
 import { portalLinkTests } from './portal/links.ts';
@@ -19,6 +20,7 @@ describe('the portal in a real Chromium', needs('chromium'), () => {
   portalHealthTests(() => world);
   portalBrokerTests(() => world);
   portalMomentTests(() => world);
+  portalEditTests(() => world);
   portalLinkTests(() => world);
   portalEmbedTests(() => world);
 });

@@ -1,9 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { staticToken } from '../../control/portal-link-changes.ts';
+import { CONFIG_VERSION_HEADER } from '../../domain/audit.ts';
 import { found } from '../../domain/errors.ts';
 import { Type } from '../../platform/type.ts';
 import { VERSION } from '../../platform/version.ts';
 import { portalLinks } from '../../store/config/portal-links.ts';
+import { getConfigVersion } from '../../store/config/projects.ts';
 import { endpointView } from '../endpoints/endpoint-view.ts';
 import type { ReadContext } from '../http/context.ts';
 import { operationsOf } from '../http/operation.ts';
@@ -43,7 +45,8 @@ export function registerPortal(app: FastifyInstance, context: ReadContext): void
     data: PortalLink,
     access: 'viewer',
     portal: 'read',
-    handle: async ({ project, caller, scope }) => {
+    handle: async ({ project, caller, scope }, _request, reply) => {
+      reply.header(CONFIG_VERSION_HEADER, (await getConfigVersion(context.db, project.id)) ?? 0);
       const id = caller.kind === 'portal' ? caller.linkId : '';
       const row = found(await portalLinks.get(context.db, project.id, id), 'portal link', id);
       const owners = await context.endpoints.byOwners(context.db, project.id, [scope?.ownerId ?? '']);

@@ -4,6 +4,8 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
+import { whenBack } from '../data/service/service.ts';
+import { ClashProvider } from '../parts/forms/clashes.tsx';
 import { ToastProvider } from '../ui/controls/toast.tsx';
 import { SiteNameContext } from '../ui/page/page-title.ts';
 import { applyTheme, storedTheme } from '../ui/page/theme.ts';
@@ -16,6 +18,8 @@ const queries = new QueryClient({
   defaultOptions: { queries: { retry: false, staleTime: 1000 }, mutations: { retry: false } },
 });
 
+whenBack(() => void queries.invalidateQueries());
+
 const go = (href: string): void => router.history.push(href);
 
 const root = document.querySelector('#root');
@@ -26,7 +30,9 @@ if (root !== null)
         <GoContext.Provider value={go}>
           <SiteNameContext.Provider value="Posthorn">
             <ToastProvider>
-              <RouterProvider router={router} />
+              <ClashProvider>
+                <RouterProvider router={router} />
+              </ClashProvider>
             </ToastProvider>
           </SiteNameContext.Provider>
         </GoContext.Provider>

@@ -6,10 +6,14 @@ import {
   Navigate,
   Outlet,
 } from '@tanstack/react-router';
+import { type ReactNode, useEffect } from 'react';
 import { lastProject, useMe } from '../data/project.ts';
+import { loadPart, useAwaySince, whenBack } from '../data/service/service.ts';
 import { ProblemView } from '../parts/query-view.tsx';
+import { ServiceWatch } from '../parts/service-watch.tsx';
 import { SiteContext } from '../parts/site.ts';
 import { SignIn } from '../routes/sign-in/sign-in.tsx';
+import { PageHead } from '../ui/page/section.tsx';
 import { EmptyState, Skeleton } from '../ui/page/states.tsx';
 import { useDashboardSite } from './dashboard-site.ts';
 import { Shell } from './shell.tsx';
@@ -20,7 +24,7 @@ const project = createRoute({ getParentRoute: () => shell, path: 'p/$project' })
 
 /** Where a page is, and its name there. It is loaded when it is opened. */
 type Load = [file: () => Promise<Record<string, unknown>>, name: string];
-const lazyPage = ([file, name]: Load) => lazyRouteComponent(file as never, name as never);
+const lazyPage = ([file, name]: Load) => lazyRouteComponent((() => loadPart(file)) as never, name as never);
 
 /** A page of a project. With a detail it is a list, and a row opens next to it. */
 function page(path: string, list: Load, detail?: Load) {
@@ -114,23 +118,49 @@ export const router = createRouter({
     const text = new URLSearchParams(search as Record<string, string>).toString();
     return text === '' ? '' : `?${text}`;
   },
-  defaultPendingComponent: () => (
-    <div className="p-4">
-      <Skeleton label="Loading the page" />
-    </div>
-  ),
-  defaultErrorComponent: ({ error }) => (
-    <div className="p-4">
-      <ProblemView error={error} />
-    </div>
-  ),
+  defaultPendingComponent: Pending,
+  defaultErrorComponent: Fault,
 });
 
 function Root() {
   return (
     <SiteContext.Provider value={useDashboardSite()}>
-      <Outlet />
+      <ServiceWatch className="flex h-dvh flex-col overflow-auto">
+        <div className="min-h-0 flex-1">
+          <Outlet />
+        </div>
+      </ServiceWatch>
     </SiteContext.Provider>
+  );
+}
+
+/** A page whose files are on their way. */
+function Pending() {
+  return <NotLoaded other={<Skeleton label="Loading the page" />} />;
+}
+
+/** A page that has failed. A part of it that could not be loaded is there when the service is back. */
+function Fault({ error }: { error: unknown }) {
+  useEffect(() => whenBack(() => location.reload()), []);
+  return <NotLoaded other={<ProblemView error={error} />} />;
+}
+
+/** In place of a page that is not there: while the service is away it says so. */
+function NotLoaded({ other }: { other: ReactNode }) {
+  const isAway = useAwaySince() !== undefined;
+  return (
+    <div className="p-4">
+      {isAway ? (
+        <>
+          <PageHead title="This page is not loaded yet" />
+          <p className="max-w-[75ch] text-muted">
+            It opens by itself when Posthorn answers again. Pages that you opened before are still there.
+          </p>
+        </>
+      ) : (
+        other
+      )}
+    </div>
   );
 }
 

@@ -78,7 +78,7 @@ function Frame({ search: { typed, set } }: { search: Search }) {
       >
         Skip to the page
       </a>
-      <div className="flex h-dvh flex-col md:flex-row">
+      <div className="flex h-full flex-col md:flex-row">
         <div className="flex h-11 items-center gap-2 border-b border-line bg-panel px-2 md:hidden">
           <IconButton icon="menu" label="Menu" onClick={() => menu.current?.showModal()} />
           <span className="grow font-semibold">Posthorn</span>

@@ -10,7 +10,7 @@
 import { type QueryKey, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { Page } from 'posthorn-client';
 import { useCallback, useMemo, useState } from 'react';
-import { type News, useNews } from './live.ts';
+import { type News, useNews } from './service/live.ts';
 
 const HEAD_EVERY_MS = 5000;
 const PER_PAGE = 100;

@@ -3,6 +3,7 @@
  * in this tab only: sessionStorage forgets it when the tab is closed, and another tab asks again.
  */
 import { Posthorn, PosthornError, type UseLinkBody } from 'posthorn-client';
+import { watchedFetch } from './service/service.ts';
 
 export interface Me {
   /** The email address. Null with a key. */
@@ -48,6 +49,7 @@ export function apiOf(project?: string, onWarnings?: (warnings: readonly string[
     url: location.origin,
     ...(key === null ? {} : { key }),
     retries: 2,
+    fetch: watchedFetch,
     ...(project === undefined ? {} : { project }),
     ...(onWarnings === undefined ? {} : { onWarnings }),
   });

@@ -14,8 +14,8 @@ interface ActProps extends Omit<ComponentProps<typeof FormDialog>, 'explain' | '
 export function ActDialog({ onSubmit, explain, ...rest }: ActProps) {
   const site = useSite();
   const queries = useQueryClient();
-  const submit = async (form: FormData) => {
-    const next = await onSubmit(form);
+  const submit = async (data: FormData, form: HTMLFormElement) => {
+    const next = await onSubmit(data, form);
     const read = queries.invalidateQueries();
     // The form closes over fresh data. What takes its place, such as a new key, does not wait.
     if (!isValidElement(next)) await read;

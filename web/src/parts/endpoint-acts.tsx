@@ -3,7 +3,7 @@ import { type ComponentType, useState } from 'react';
 import { Button } from '../ui/controls/button.tsx';
 import { DangerDialog } from './act-dialog.tsx';
 import { ActButton } from './acts.tsx';
-import type { EndpointDialog } from './edit-endpoint.tsx';
+import type { EndpointDialog } from './forms/edit-endpoint.tsx';
 import { useSite } from './site.ts';
 import { useWords } from './words.ts';
 

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { Link } from '../ui/text/link.tsx';
+import { useOldSince } from './service-watch.tsx';
 
 export interface Figure {
   name: ReactNode;
@@ -14,6 +15,7 @@ export interface Figure {
 
 /** Numbers side by side, as many as fit. The link of one covers its cell. */
 export function Figures({ label, figures }: { label: string; figures: readonly Figure[] }) {
+  const old = useOldSince();
   return (
     <ul
       aria-label={label}
@@ -23,8 +25,12 @@ export function Figures({ label, figures }: { label: string; figures: readonly F
         const text = (
           <>
             <span className="block truncate text-muted">{name}</span>
-            <span className={`block text-lg font-semibold ${isBad ? 'text-bad' : ''}`}>{value}</span>
-            <span className="block truncate text-xs text-muted">{note}</span>
+            <span
+              className={`block text-lg font-semibold ${old !== undefined ? 'text-muted' : isBad ? 'text-bad' : ''}`}
+            >
+              {value}
+            </span>
+            <span className="block truncate text-xs text-muted">{old ?? note}</span>
           </>
         );
         return (

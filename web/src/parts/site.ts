@@ -7,7 +7,13 @@ export interface Site {
   /** The calls that both have. */
   api: Pick<
     PosthornPortal,
-    'dashboard' | 'deliveryAttempts' | 'endpoints' | 'eventDeliveries' | 'eventTypes' | 'subscriptions'
+    | 'configVersion'
+    | 'dashboard'
+    | 'deliveryAttempts'
+    | 'endpoints'
+    | 'eventDeliveries'
+    | 'eventTypes'
+    | 'subscriptions'
   >;
   /** Keeps the data of projects apart in the cache. */
   project: string;

@@ -1,5 +1,6 @@
 import { PosthornError } from 'posthorn-client';
 import type { Explained } from '../data/explain-error.ts';
+import { FieldError } from '../data/field-error.ts';
 import type { Messages } from '../parts/languages/en.ts';
 
 /** An error in words, in the reader's language as far as it is known. */
@@ -9,6 +10,7 @@ export function explainError({ problem }: Messages, error: unknown): Explained {
 }
 
 function wordsFor(problem: Messages['problem'], error: unknown): Pick<Explained, 'title' | 'text'> {
+  if (error instanceof FieldError) return { title: problem.failed, text: error.message };
   if (!(error instanceof PosthornError)) return { title: problem.fault, text: String(error) };
   if (error.status === 0) return { title: problem.offline, text: problem.offlineText };
   if (error.status === 401) return { title: problem.ended, text: problem.endedText };

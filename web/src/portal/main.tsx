@@ -3,6 +3,8 @@ import '../app/styles.css';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode, useEffect, useMemo, useState } from 'react';
 import { createRoot } from 'react-dom/client';
+import { whenBack } from '../data/service/service.ts';
+import { ClashProvider } from '../parts/forms/clashes.tsx';
 import type { Messages } from '../parts/languages/en.ts';
 import { SiteContext } from '../parts/site.ts';
 import { MessagesContext } from '../parts/words.ts';
@@ -18,6 +20,8 @@ import { DEFAULT_THEME, fontFamily, type Theme, themeVariables, withHostTheme } 
 const queries = new QueryClient({
   defaultOptions: { queries: { retry: false, staleTime: 1000 }, mutations: { retry: false } },
 });
+
+whenBack(() => void queries.invalidateQueries());
 
 /** The theme that the server wrote into the document. */
 function themeOfDocument(): Theme {
@@ -53,7 +57,9 @@ function Portal({ first, firstWords }: { first: Theme; firstWords: Messages }) {
       <WordsContext.Provider value={words.ui}>
         <ToastProvider>
           <SiteContext.Provider value={site}>
-            <Shell theme={theme} />
+            <ClashProvider>
+              <Shell theme={theme} />
+            </ClashProvider>
           </SiteContext.Provider>
         </ToastProvider>
       </WordsContext.Provider>

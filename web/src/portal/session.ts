@@ -11,6 +11,7 @@
  */
 import { PosthornPortal } from 'posthorn-client';
 import { useSyncExternalStore } from 'react';
+import { watchedFetch } from '../data/service/service.ts';
 
 export type SessionState = 'none' | 'held' | 'ended';
 
@@ -72,7 +73,7 @@ function renew(refused: string): Promise<boolean> {
 const withToken: typeof fetch = async (input, init) => {
   const send = () => {
     const headers = { ...(init?.headers as Record<string, string>), authorization: `Bearer ${token}` };
-    return fetch(input, { ...init, headers, credentials: 'omit' });
+    return watchedFetch(input, { ...init, headers, credentials: 'omit' });
   };
   const used = token;
   const response = await send();

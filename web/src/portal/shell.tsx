@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { QueryView } from '../parts/query-view.tsx';
+import { ServiceWatch } from '../parts/service-watch.tsx';
 import { useWords } from '../parts/words.ts';
 import { SiteNameContext, usePageTitle } from '../ui/page/page-title.ts';
 import { ErrorPanel } from '../ui/page/states.tsx';
@@ -36,16 +37,18 @@ function Opened({ theme, title }: { theme: Theme; title: string }) {
   const { problem } = useWords();
   usePageTitle();
   return (
-    <Frame
-      theme={theme}
-      title={title}
-      hasNav={session === 'held'}
-      height={isEmbedded ? 'min-h-[30rem]' : 'min-h-dvh'}
-    >
-      {session === 'none' && <Note title={problem.noToken} text={problem.noTokenText} />}
-      {session === 'ended' && <Note title={problem.ended} text={problem.endedText} />}
-      {session === 'held' && <OpenLink />}
-    </Frame>
+    <ServiceWatch>
+      <Frame
+        theme={theme}
+        title={title}
+        hasNav={session === 'held'}
+        height={isEmbedded ? 'min-h-[30rem]' : 'min-h-dvh'}
+      >
+        {session === 'none' && <Note title={problem.noToken} text={problem.noTokenText} />}
+        {session === 'ended' && <Note title={problem.ended} text={problem.endedText} />}
+        {session === 'held' && <OpenLink />}
+      </Frame>
+    </ServiceWatch>
   );
 }
 

@@ -1,8 +1,8 @@
 import type { Page, Posthorn } from 'posthorn-client';
 import { type ReactNode, useState } from 'react';
-import type { News } from '../../data/live.ts';
 import { useProject } from '../../data/project.ts';
 import { type PageQuery, useRows } from '../../data/rows.ts';
+import type { News } from '../../data/service/live.ts';
 import { Button } from '../../ui/controls/button.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';

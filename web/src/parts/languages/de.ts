@@ -61,6 +61,22 @@ export const words: Messages = {
     fault: 'Diese Seite hat einen Fehler',
     tooOften: 'Zu viele Anfragen auf einmal. Warten Sie einige Sekunden.',
   },
+  clash: {
+    title: 'Inzwischen geändert',
+    text: 'Jemand hat diese Felder gespeichert, nachdem Sie das Formular geöffnet haben. Wählen Sie, welcher Wert bleibt.',
+    mine: 'Ihr Wert',
+    theirs: 'Der andere Wert',
+    save: 'So speichern',
+    notSaved: 'Es wurde nichts gespeichert.',
+    yes: 'ja',
+    no: 'nein',
+  },
+  away: {
+    since: (time) => `Keine Antwort seit ${time}`,
+    meanwhile: 'Die Zahlen sind von diesem Zeitpunkt, Aktionen sind aus. Die Seite macht von selbst weiter.',
+    off: 'Der Dienst antwortet nicht. Bis dahin sind Aktionen aus.',
+    asOf: (time) => `Stand ${time}`,
+  },
   states: {
     delivered: 'Zugestellt',
     failed: 'Fehlgeschlagen',

@@ -37,6 +37,22 @@ export const words = {
     fault: 'This page has a fault',
     tooOften: 'Too many requests at once. Wait a few seconds.',
   },
+  clash: {
+    title: 'Changed meanwhile',
+    text: 'Somebody else saved these fields after you opened the form. Choose the value that stays.',
+    mine: 'Yours',
+    theirs: 'Theirs',
+    save: 'Save these',
+    notSaved: 'Nothing was saved.',
+    yes: 'yes',
+    no: 'no',
+  },
+  away: {
+    since: (time: string) => `No answer since ${time}`,
+    meanwhile: 'Figures are of then, and actions are off. The page goes on by itself.',
+    off: 'The service does not answer. Actions are off until it does.',
+    asOf: (time: string) => `as of ${time}`,
+  },
   states: {
     delivered: 'Delivered',
     failed: 'Failed',

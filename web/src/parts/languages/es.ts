@@ -60,6 +60,22 @@ export const words: Messages = {
     fault: 'Esta página tiene un error',
     tooOften: 'Demasiadas peticiones a la vez. Espere unos segundos.',
   },
+  clash: {
+    title: 'Ha cambiado entretanto',
+    text: 'Otra persona guardó estos campos después de que usted abriera el formulario. Elija el valor que se queda.',
+    mine: 'El suyo',
+    theirs: 'El otro',
+    save: 'Guardar así',
+    notSaved: 'No se ha guardado nada.',
+    yes: 'sí',
+    no: 'no',
+  },
+  away: {
+    since: (time) => `Sin respuesta desde las ${time}`,
+    meanwhile: 'Las cifras son de ese momento y las acciones están desactivadas. La página sigue sola.',
+    off: 'El servicio no responde. Las acciones están desactivadas hasta entonces.',
+    asOf: (time) => `a las ${time}`,
+  },
   states: {
     delivered: 'Entregada',
     failed: 'Fallida',

@@ -61,6 +61,23 @@ export const words: Messages = {
     fault: 'Cette page a rencontré une erreur',
     tooOften: 'Trop de requêtes à la fois. Attendez quelques secondes.',
   },
+  clash: {
+    title: 'Modifié entre-temps',
+    text: 'Quelqu’un a enregistré ces champs après l’ouverture de votre formulaire. Choisissez la valeur à garder.',
+    mine: 'La vôtre',
+    theirs: 'L’autre',
+    save: 'Enregistrer ainsi',
+    notSaved: 'Rien n’a été enregistré.',
+    yes: 'oui',
+    no: 'non',
+  },
+  away: {
+    since: (time) => `Pas de réponse depuis ${time}`,
+    meanwhile:
+      'Les chiffres datent de ce moment et les actions sont désactivées. La page reprend d’elle-même.',
+    off: 'Le service ne répond pas. Les actions sont désactivées jusque-là.',
+    asOf: (time) => `à ${time}`,
+  },
   states: {
     delivered: 'Livrée',
     failed: 'En échec',

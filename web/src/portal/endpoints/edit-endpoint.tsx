@@ -1,12 +1,14 @@
 import { BrokerFields, brokerOf, usesMachine } from '../../parts/brokers/broker-fields.tsx';
-import { EditEndpoint as EditAnyEndpoint, type EndpointDialog } from '../../parts/edit-endpoint.tsx';
-import { HeaderKeyFields, headerKeyOf } from '../../parts/header-key.tsx';
+import { EditEndpoint as EditAnyEndpoint, type EndpointDialog } from '../../parts/forms/edit-endpoint.tsx';
+import { HeaderKeyFields, headerKeyOf } from '../../parts/forms/header-key.tsx';
+import { useAsOpened } from '../../parts/forms/save.ts';
 import { useWords } from '../../parts/words.ts';
 import { formText } from '../../ui/controls/form-text.ts';
 import { useRights } from '../link.ts';
 
 /** The fields that a customer may change. */
-export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
+export function EditEndpoint({ endpoint: given, onClose }: EndpointDialog) {
+  const endpoint = useAsOpened(given);
   const {
     endpoints: t,
     brokers: { hidden },
@@ -32,10 +34,10 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
       before={
         isBroker && (hasSettings ? <BrokerFields stored={broker} /> : <p className="text-muted">{hidden}</p>)
       }
-      changeOf={(form) => ({
+      changeOf={(form, stored) => ({
         name: formText(form, 'name'),
         ...(!isBroker && { url: formText(form, 'url') }),
-        ...(hasSettings && { broker: brokerOf(form, broker) }),
+        ...(hasSettings && { broker: brokerOf(form, stored.broker) }),
         support_email: formText(form, 'support_email'),
         ...signIn(form),
       })}

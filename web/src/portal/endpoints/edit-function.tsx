@@ -1,7 +1,9 @@
 import { useMutation } from '@tanstack/react-query';
 import type { PreviewSubscriptionResult, Subscription } from 'posthorn-client';
 import { useState } from 'react';
-import { ActDialog } from '../../parts/act-dialog.tsx';
+import { editedSubscription } from '../../data/edit/edited-subscription.ts';
+import { EditDialog } from '../../parts/forms/edit-dialog.tsx';
+import { useAsOpened } from '../../parts/forms/save.ts';
 import { useSite } from '../../parts/site.ts';
 import { useWords } from '../../parts/words.ts';
 import { JsonView } from '../../ui/code/json-view.tsx';
@@ -19,18 +21,20 @@ type Tried = PreviewSubscriptionResult['events'][number];
 export const isHidden = (subscription: Subscription): boolean => subscription.function === '***';
 
 /** The function that changes the payload before it is sent, tried on the latest event. */
-export function EditFunction({ subscription, onClose }: { subscription: Subscription; onClose(): void }) {
+export function EditFunction({
+  subscription: given,
+  onClose,
+}: {
+  subscription: Subscription;
+  onClose(): void;
+}) {
   const words = useWords();
+  const subscription = useAsOpened(given);
   const { functions: t } = words;
   const { explain } = useSite();
   const hidden = isHidden(subscription);
   const [code, setCode] = useState(hidden ? START : subscription.function || START);
-  const save = async () => {
-    const unchanged = code.trim() === START.trim();
-    // Code that is not shown is replaced only by code that was written.
-    if (hidden && unchanged) return;
-    await api.subscriptions.update(subscription.uid, { function: unchanged ? '' : code });
-  };
+  const isStart = code.trim() === START.trim();
   const trial = useMutation({
     mutationFn: async () => {
       const { events } = await api.subscriptions.preview(subscription.uid, { function: code, limit: TRIED });
@@ -38,7 +42,16 @@ export function EditFunction({ subscription, onClose }: { subscription: Subscrip
     },
   });
   return (
-    <ActDialog title={t.title} action={t.save} onClose={onClose} onSubmit={save} wide>
+    <EditDialog
+      title={t.title}
+      action={t.save}
+      onClose={onClose}
+      edited={editedSubscription(api, subscription)}
+      // Code that is not shown is replaced only by code that was written.
+      changeOf={() => (hidden && isStart ? {} : { function: isStart ? '' : code })}
+      labels={{ function: t.code }}
+      wide
+    >
       {hidden && <p>{t.hidden}</p>}
       <TextArea
         label={t.code}
@@ -58,7 +71,7 @@ export function EditFunction({ subscription, onClose }: { subscription: Subscrip
         </p>
       )}
       {trial.isSuccess && <Result tried={trial.data} />}
-    </ActDialog>
+    </EditDialog>
   );
 }
 

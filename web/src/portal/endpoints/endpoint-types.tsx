@@ -1,8 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Endpoint, Subscription } from 'posthorn-client';
 import { useState } from 'react';
+import { editedSubscription } from '../../data/edit/edited-subscription.ts';
 import { ActDialog } from '../../parts/act-dialog.tsx';
 import { pickedTypes } from '../../parts/event-types.ts';
+import { EditDialog } from '../../parts/forms/edit-dialog.tsx';
+import { useAsOpened } from '../../parts/forms/save.ts';
 import { QueryView } from '../../parts/query-view.tsx';
 import { useWords } from '../../parts/words.ts';
 import { Button } from '../../ui/controls/button.tsx';
@@ -73,23 +76,37 @@ function Types({ endpoint, subscription }: Props) {
 /** The event types of one subscription. Without one, a subscription is made. */
 function ChooseTypes({ endpoint, subscription, onClose }: Props & { onClose(): void }) {
   const { endpoints: t } = useWords();
-  const save = (form: FormData): Promise<unknown> => {
-    const event_types = pickedTypes(form);
-    if (subscription === undefined)
-      return api.subscriptions.create({
-        name: endpoint.name,
-        endpoint_id: endpoint.uid,
-        filter_config: { event_types },
-      });
-    const { body, headers, query, path } = subscription.filter_config.filter;
-    // An update replaces the whole filter, so its conditions go along.
-    return api.subscriptions.update(subscription.uid, {
-      filter_config: { event_types, filter: { body, headers, query, path } },
+  const dialog = { title: t.types, action: t.saveTypes, onClose };
+  const stored = useAsOpened({ subscription }).subscription;
+  if (stored !== undefined)
+    return (
+      <EditDialog
+        {...dialog}
+        edited={editedSubscription(api, stored)}
+        labels={{ filter_config: t.types }}
+        changeOf={(form, { filter_config: { filter } }) => {
+          const { body, headers, query, path } = filter;
+          // An update replaces the whole filter, so its conditions go along. The picker has an order of its own.
+          return {
+            filter_config: {
+              event_types: pickedTypes(form).toSorted(),
+              filter: { body, headers, query, path },
+            },
+          };
+        }}
+      >
+        <EventTypePicker chosen={stored.filter_config.event_types} />
+      </EditDialog>
+    );
+  const add = (form: FormData) =>
+    api.subscriptions.create({
+      name: endpoint.name,
+      endpoint_id: endpoint.uid,
+      filter_config: { event_types: pickedTypes(form) },
     });
-  };
   return (
-    <ActDialog title={t.types} action={t.saveTypes} onClose={onClose} onSubmit={save}>
-      <EventTypePicker chosen={subscription?.filter_config.event_types ?? []} />
+    <ActDialog {...dialog} onSubmit={add}>
+      <EventTypePicker chosen={[]} />
     </ActDialog>
   );
 }

@@ -4,7 +4,8 @@ import { useClouds } from '../../data/choices.ts';
 import { localTime } from '../../data/endpoint-status.ts';
 import { endpointForm } from '../../data/form-fields.ts';
 import { BrokerFields, brokerOf } from '../../parts/brokers/broker-fields.tsx';
-import { EditEndpoint as EditAnyEndpoint, type EndpointDialog } from '../../parts/edit-endpoint.tsx';
+import { EditEndpoint as EditAnyEndpoint, type EndpointDialog } from '../../parts/forms/edit-endpoint.tsx';
+import { useAsOpened } from '../../parts/forms/save.ts';
 import {
   type Form,
   FormFields,
@@ -50,7 +51,8 @@ const CHATS: Form = {
 const VERIFICATIONS = { none: 'None', challenge: 'The URL has to echo a challenge first' };
 
 /** Every field of an endpoint. */
-export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
+export function EditEndpoint({ endpoint: given, onClose }: EndpointDialog) {
+  const endpoint = useAsOpened(given);
   const field = { form: endpointForm, of: endpoint };
   const [delivery, setDelivery] = useState(endpoint.delivery);
   const clouds = useClouds();
@@ -68,17 +70,17 @@ export function EditEndpoint({ endpoint, onClose }: EndpointDialog) {
           {isBroker && <BrokerFields stored={endpoint.broker} clouds={clouds} />}
         </>
       }
-      changeOf={(form) => ({
+      changeOf={(form, stored) => ({
         ...formValues(endpointForm, form),
         expires_at: form.get('expires_at') ? new Date(formText(form, 'expires_at')) : null,
         ...formValues(CHATS, form),
-        ...requestsOf(form, endpoint),
+        ...requestsOf(form, stored),
         headers: pairsOf(form, 'headers'),
         metadata: pairsOf(form, 'metadata'),
-        ...(isBroker && { broker: brokerOf(form, endpoint.broker) }),
+        ...(isBroker && { broker: brokerOf(form, stored.broker) }),
         ...(isPush && {
-          ...signInOf(form, endpoint),
-          ...certificateOf(form, endpoint.mtls_client_cert),
+          ...signInOf(form, stored),
+          ...certificateOf(form, stored.mtls_client_cert),
         }),
       })}
     >

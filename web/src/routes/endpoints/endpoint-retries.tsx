@@ -3,8 +3,9 @@ import type { Subscription } from 'posthorn-client';
 import { useState } from 'react';
 import { May } from '../../dashboard/may.tsx';
 import { RetryFields, RetrySchedule, retriesOf, useProjectRetries } from '../../dashboard/retry-policy.tsx';
+import { editedSubscription } from '../../data/edit/edited-subscription.ts';
 import { useProject } from '../../data/project.ts';
-import { ActDialog } from '../../parts/act-dialog.tsx';
+import { EditDialog } from '../../parts/forms/edit-dialog.tsx';
 import { PageLink } from '../../parts/page-link.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { Button } from '../../ui/controls/button.tsx';
@@ -62,14 +63,15 @@ export function EndpointRetries({ endpoint }: { endpoint: string }) {
         }
       </QueryView>
       {edited !== undefined && (
-        <ActDialog
+        <EditDialog
           title={`Retries of ${edited.name}`}
           action="Save retries"
           onClose={() => setEdited(undefined)}
-          onSubmit={(form) => api.subscriptions.update(edited.uid, retriesOf(form))}
+          edited={editedSubscription(api, edited)}
+          changeOf={retriesOf}
         >
           <RetryFields own={edited.retry_config} />
-        </ActDialog>
+        </EditDialog>
       )}
     </Section>
   );

@@ -1,6 +1,6 @@
 import type { Endpoint, UpdateEndpoint } from 'posthorn-client';
 import { useState } from 'react';
-import { HeaderKeyFields, headerKeyOf } from '../../parts/header-key.tsx';
+import { HeaderKeyFields, headerKeyOf } from '../../parts/forms/header-key.tsx';
 import { type Form, FormFields, formValues, ResourceField, within } from '../../parts/resource-field.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 import { OAuth2Fields, oauth2Of } from './oauth2-fields.tsx';

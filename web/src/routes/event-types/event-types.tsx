@@ -11,7 +11,7 @@ import { Button, RowButton } from '../../ui/controls/button.tsx';
 import { PageHead } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
 import { Time } from '../../ui/text/time.tsx';
-import { EditType, ImportTypes } from './type-dialogs.tsx';
+import { AddType, EditType, ImportTypes } from './type-dialogs.tsx';
 
 /** The catalogue: what receivers may subscribe to, with schemas. */
 export function EventTypes() {
@@ -22,7 +22,7 @@ export function EventTypes() {
   const acts = (
     <May use="createEventType">
       <Button onClick={() => setOpen(<ImportTypes onClose={close} />)}>Import from OpenAPI…</Button>
-      <Button look="main" icon="plus" onClick={() => setOpen(<EditType onClose={close} />)}>
+      <Button look="main" icon="plus" onClick={() => setOpen(<AddType onClose={close} />)}>
         Add event type
       </Button>
     </May>

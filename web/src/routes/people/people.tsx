@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Member } from 'posthorn-client';
-import { useState } from 'react';
+import { useContext, useState } from 'react';
 import { PageBody } from '../../dashboard/page-body.tsx';
 import { useMe, useProject } from '../../data/project.ts';
 import { ActDialog } from '../../parts/act-dialog.tsx';
 import { useAct } from '../../parts/acts.tsx';
 import { QueryView } from '../../parts/query-view.tsx';
 import { Button, RowButton } from '../../ui/controls/button.tsx';
+import { OffContext } from '../../ui/controls/off.ts';
 import { PageHead } from '../../ui/page/section.tsx';
 import { EmptyState } from '../../ui/page/states.tsx';
 import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
@@ -77,12 +78,13 @@ function RoleChoice({ person: { uid, email, role } }: { person: Member }) {
     // People who take their own rights away cannot give them back.
     email === me.person ? undefined : () => api.people.changeRole(uid, { role }),
   );
+  const isOff = useContext(OffContext) !== undefined;
   return (
     <select
       aria-label={`Role of ${email}`}
       className="field h-7"
       value={change.isPending ? change.variables : role}
-      disabled={change.isPending}
+      disabled={change.isPending || isOff}
       onChange={(event) => change.mutate(event.target.value as Role)}
     >
       <option value="viewer">Viewer</option>

@@ -1,8 +1,11 @@
 import type { CreatePortalLink, PortalLink } from 'posthorn-client';
+import { editedOf } from '../../data/edit/save-change.ts';
 import { localTime } from '../../data/endpoint-status.ts';
 import { portalLinkForm } from '../../data/form-fields.ts';
 import { useProject } from '../../data/project.ts';
 import { ActDialog, DangerDialog } from '../../parts/act-dialog.tsx';
+import { EditDialog } from '../../parts/forms/edit-dialog.tsx';
+import { useAsOpened } from '../../parts/forms/save.ts';
 import { formValues, ResourceField } from '../../parts/resource-field.tsx';
 import { Fold } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
@@ -12,26 +15,55 @@ const TOKENS = {
   refresh_token: 'Made by your server, for an hour each',
 };
 
-/** A new link, or one that is stored. */
-export function LinkDialog({ link, onClose }: { link?: PortalLink; onClose(): void }) {
+interface Props {
+  onClose(): void;
+}
+
+export function AddLink({ onClose }: Props) {
   const { portalLinks } = useProject().api;
-  const what = link === undefined ? 'Add portal link' : 'Save portal link';
-  const field = { form: portalLinkForm, of: link === undefined ? NEW : shown(link) };
-  const save = (form: FormData) => {
-    const expires = formText(form, 'expires_at');
-    const values = {
-      ...formValues(portalLinkForm, form),
-      expires_at: expires === '' ? null : new Date(expires),
-    } as CreatePortalLink;
-    return link === undefined ? portalLinks.create(values) : portalLinks.update(link.uid, values);
-  };
+  const what = 'Add portal link';
+  const add = (form: FormData) => portalLinks.create(linkOf(form));
   return (
-    <ActDialog
-      title={link === undefined ? what : `Edit ${link.name}`}
-      action={what}
+    <ActDialog title={what} action={what} onClose={onClose} onSubmit={add}>
+      <Fields of={NEW} />
+    </ActDialog>
+  );
+}
+
+export function EditLink({ link: given, onClose }: Props & { link: PortalLink }) {
+  const { api } = useProject();
+  const link = useAsOpened(given);
+  return (
+    <EditDialog
+      title={`Edit ${link.name}`}
+      action="Save portal link"
       onClose={onClose}
-      onSubmit={save}
+      edited={editedOf(api, api.portalLinks, link)}
+      changeOf={(form, stored) => linkOf(form, stored)}
     >
+      <Fields of={shown(link)} isStored />
+    </EditDialog>
+  );
+}
+
+/** The fields of the form. A right that is not set is as can_manage_endpoint, and stays so while both stay as they are. */
+function linkOf(form: FormData, stored?: PortalLink): CreatePortalLink {
+  const expires = formText(form, 'expires_at');
+  const values = formValues(portalLinkForm, form);
+  for (const right of ['can_see_secrets', 'can_edit_functions'] as const) {
+    const isUnset = stored !== undefined && (stored[right] ?? null) === null;
+    const isSame = [right, 'can_manage_endpoint'].every(
+      (name) => values[name] === stored?.can_manage_endpoint,
+    );
+    if (isUnset && isSame) delete values[right];
+  }
+  return { ...values, expires_at: expires === '' ? null : new Date(expires) } as CreatePortalLink;
+}
+
+function Fields({ of, isStored = false }: { of: object; isStored?: boolean }) {
+  const field = { form: portalLinkForm, of };
+  return (
+    <>
       <ResourceField
         {...field}
         name="owner_id"
@@ -52,7 +84,7 @@ export function LinkDialog({ link, onClose }: { link?: PortalLink; onClose(): vo
         <ResourceField {...field} name="can_create_events" />
         <ResourceField {...field} name="can_use_brokers" hint="Only where the project allows it." />
       </fieldset>
-      <Fold title="Event types, token and expiry" open={link !== undefined}>
+      <Fold title="Event types, token and expiry" open={isStored}>
         <ResourceField
           {...field}
           name="event_types"
@@ -62,7 +94,7 @@ export function LinkDialog({ link, onClose }: { link?: PortalLink; onClose(): vo
         <ResourceField {...field} name="auth_type" words={TOKENS} />
         <ResourceField {...field} name="expires_at" type="datetime-local" hint="Empty: never." />
       </Fold>
-    </ActDialog>
+    </>
   );
 }
 
@@ -79,7 +111,7 @@ function shown(link: PortalLink): object {
   };
 }
 
-export function RevokeLink({ link, onClose }: { link: PortalLink; onClose(): void }) {
+export function RevokeLink({ link, onClose }: Props & { link: PortalLink }) {
   const { api } = useProject();
   return (
     <DangerDialog what={`Revoke ${link.name}`} act={() => api.portalLinks.revoke(link.uid)} onClose={onClose}>

@@ -12,7 +12,7 @@ import { EmptyState } from '../../ui/page/states.tsx';
 import { PlainTable, type TableColumn } from '../../ui/tables/plain-table.tsx';
 import { CopyButton } from '../../ui/text/copy.tsx';
 import { Time } from '../../ui/text/time.tsx';
-import { LinkDialog, RevokeLink } from './link-dialogs.tsx';
+import { AddLink, EditLink, RevokeLink } from './link-dialogs.tsx';
 
 /** In words. A right that is not set is as can_manage_endpoint. */
 function rights(link: PortalLink): string {
@@ -49,7 +49,7 @@ export function PortalLinks() {
         <span className="flex justify-end gap-2">
           {link.url !== '' && <CopyButton text={link.url}>Copy link</CopyButton>}
           <Button
-            onClick={() => setOpen(<LinkDialog link={link} onClose={close} />)}
+            onClick={() => setOpen(<EditLink link={link} onClose={close} />)}
             aria-label={`Edit ${link.name}`}
           >
             Edit…
@@ -66,7 +66,7 @@ export function PortalLinks() {
     },
   ];
   const add = (
-    <Button look="main" icon="plus" onClick={() => setOpen(<LinkDialog onClose={close} />)}>
+    <Button look="main" icon="plus" onClick={() => setOpen(<AddLink onClose={close} />)}>
       Add portal link
     </Button>
   );

@@ -64,6 +64,7 @@ export function ThemeFields({ theme, onChange }: Props) {
       ))}
       <TextField
         label="Corner radius (px)"
+        name="radius"
         type="number"
         min="0"
         max="16"
@@ -72,6 +73,7 @@ export function ThemeFields({ theme, onChange }: Props) {
       />
       <SelectField
         label="Colour scheme"
+        name="color_scheme"
         value={theme.color_scheme}
         onChange={(event) => onChange({ color_scheme: event.target.value as Theme['color_scheme'] })}
         choices={[
@@ -82,12 +84,14 @@ export function ThemeFields({ theme, onChange }: Props) {
       />
       <SelectField
         label="Language"
+        name="language"
         value={theme.language}
         onChange={(event) => onChange({ language: event.target.value })}
         choices={[['', 'As the reader’s browser'], ...languages.map((one) => [one, nameOf(one)] as const)]}
       />
       <TextArea
         label="Origins that may embed it"
+        name="frame_origins"
         rows={3}
         placeholder="https://app.example.com"
         defaultValue={theme.frame_origins.join('\n')}

@@ -1,5 +1,7 @@
-import type { PartialProjectConfig, UpdateProjectBody } from 'posthorn-client';
-import { type Form, formValues } from '../../parts/resource-field.tsx';
+import type { PartialProjectConfig, Posthorn, Project, UpdateProjectBody } from 'posthorn-client';
+import type { Edited } from '../../data/edit/save-change.ts';
+import { nested } from '../../data/field-paths.ts';
+import { type Form, fieldValues } from '../../parts/resource-field.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 import { variablesOf } from './variable-fields.tsx';
 
@@ -203,14 +205,41 @@ export const SETTINGS: readonly Part[] = [
 
 const ALL: Form = Object.assign({}, ...SETTINGS.map(({ form, rare }) => ({ ...form, ...rare?.form })));
 
-/** The form as a change of the project. Meta events without an address are left as they are. */
-export function changedProject(form: FormData): UpdateProjectBody {
-  const { meta_event, ...config } = formValues(ALL, form) as PartialProjectConfig;
-  const { is_enabled: isOn = false, url = '', secret = '', ...meta } = meta_event ?? {};
-  const change = { ...meta, is_enabled: isOn, type: 'http' as const, url, ...(secret !== '' && { secret }) };
+/** The fields of the form by their names in it. Meta events without an address, and an empty secret, are left as they are. */
+export function settingsIn(form: FormData): object {
+  const values = Object.entries(fieldValues(ALL, form));
+  const hasMeta = form.has('meta_event.is_enabled') || formText(form, 'meta_event.url') !== '';
+  const isMeant = ([name, value]: [string, unknown]) =>
+    !name.startsWith('meta_event.') || (hasMeta && (name !== 'meta_event.secret' || value !== ''));
   return {
     name: formText(form, 'name'),
     variables: variablesOf(form),
-    config: { ...config, ...((isOn || url !== '') && { meta_event: change }) },
+    ...Object.fromEntries(values.filter(isMeant)),
   };
 }
+
+type Api = Pick<Posthorn, 'configVersion' | 'projects'>;
+
+/** The project with its config, whose fields have the names of the form. */
+export const editedProject = (api: Api, stored: Project): Edited<Project, object> => ({
+  stored,
+  version: () => api.configVersion(),
+  read: () => api.projects.get(stored.uid),
+  write: ({ name, variables, ...config }: UpdateProjectBody & object, options) => {
+    const { meta_event: meta, ...rest } = nested({ ...config } as Record<
+      string,
+      unknown
+    >) as PartialProjectConfig;
+    const change = { ...rest, ...(meta && { meta_event: { ...meta, type: 'http' as const } }) };
+    return api.projects.update(
+      stored.uid,
+      {
+        ...(name && { name }),
+        ...(variables && { variables }),
+        ...(Object.keys(change).length > 0 && { config: change }),
+      },
+      options,
+    );
+  },
+  fieldsOf: (of) => ('config' in of ? { ...of.config, name: of.name, variables: of.variables } : of),
+});

@@ -1,11 +1,12 @@
 import type { Project } from 'posthorn-client';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { May } from '../../dashboard/may.tsx';
 import { PageBody } from '../../dashboard/page-body.tsx';
 import { useSettings } from '../../data/choices.ts';
 import { useMay } from '../../data/may.ts';
 import { useProject } from '../../data/project.ts';
 import { useAct } from '../../parts/acts.tsx';
+import { useSave, useUntilTyped } from '../../parts/forms/save.ts';
 import { QueryView } from '../../parts/query-view.tsx';
 import { FormFields } from '../../parts/resource-field.tsx';
 import { Button } from '../../ui/controls/button.tsx';
@@ -13,7 +14,7 @@ import { Fold, TextField } from '../../ui/controls/fields.tsx';
 import { PageHead, Section } from '../../ui/page/section.tsx';
 import { Id } from '../../ui/text/id.tsx';
 import { DeleteProject } from './delete-project.tsx';
-import { changedProject, SETTINGS } from './project-form.ts';
+import { editedProject, SETTINGS, settingsIn } from './project-form.ts';
 import { SigningKeys } from './signing-keys.tsx';
 import { VariableFields } from './variable-fields.tsx';
 
@@ -22,27 +23,45 @@ export function Settings() {
   return (
     <PageBody>
       <QueryView query={project} label="Loading the settings" rows={12}>
-        {(data) => <Form key={data.updated_at} project={data} />}
+        {(data) => <Latest project={data} />}
       </QueryView>
     </PageBody>
   );
 }
 
-function Form({ project }: { project: Project }) {
+/** The settings as they were read last, until the reader types. */
+function Latest({ project }: { project: Project }) {
+  const [isTyped, setTyped] = useState(false);
+  const shown = useUntilTyped(project, isTyped);
+  return <Form key={shown.updated_at} project={shown} onTyped={setTyped} />;
+}
+
+function Form({ project, onTyped }: { project: Project; onTyped(isTyped: boolean): void }) {
   const { api } = useProject();
   const [deleting, setDeleting] = useState(false);
   const mayChange = useMay()('updateProject');
+  const changed = useSave();
+  const first = useRef<object>(undefined);
   const save = useAct(
-    (form: FormData) => api.projects.update(project.uid, changedProject(form)),
+    (form: HTMLFormElement) => {
+      const values = settingsIn(new FormData(form));
+      return changed(editedProject(api, project), { first: first.current, changeOf: () => values, form });
+    },
     () => 'Settings saved',
   );
   const submit = (event: React.FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    save.mutate(new FormData(event.currentTarget));
+    save.mutate(event.currentTarget, { onSuccess: () => onTyped(false) });
   };
   return (
     <div className="max-w-3xl">
-      <form onSubmit={submit}>
+      <form
+        ref={(form) => {
+          if (form !== null) first.current ??= settingsIn(new FormData(form));
+        }}
+        onSubmit={submit}
+        onInput={() => onTyped(true)}
+      >
         <PageHead title="Settings" beside={<Id value={project.uid} what="project id" />}>
           {mayChange ? (
             <Button type="submit" look="main" busy={save.isPending && 'Saving'}>

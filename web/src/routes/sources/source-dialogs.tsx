@@ -1,7 +1,10 @@
 import type { CreateSource, Source } from 'posthorn-client';
 import { useState } from 'react';
+import { editedOf } from '../../data/edit/save-change.ts';
 import { useProject } from '../../data/project.ts';
 import { ActDialog } from '../../parts/act-dialog.tsx';
+import { EditDialog } from '../../parts/forms/edit-dialog.tsx';
+import { useAsOpened } from '../../parts/forms/save.ts';
 import { type Choice, SelectField } from '../../ui/controls/fields.tsx';
 import { formText } from '../../ui/controls/form-text.ts';
 import { useGo } from '../../ui/text/link.tsx';
@@ -58,17 +61,28 @@ export function AddSource({ onClose }: { onClose(): void }) {
   );
 }
 
-export function EditSource({ source, onClose }: { source: Source; onClose(): void }) {
+const SETTINGS = 'Settings';
+const LABELS = {
+  pub_sub: SETTINGS,
+  db_change_stream: SETTINGS,
+  schedule: SETTINGS,
+  custom_response: 'Response',
+};
+
+export function EditSource({ source: given, onClose }: { source: Source; onClose(): void }) {
   const { api } = useProject();
-  const of = { kind: kindOf(source), source };
+  const source = useAsOpened(given);
+  const kind = kindOf(source);
   return (
-    <ActDialog
+    <EditDialog
       title={`Edit ${source.name}`}
       action="Save source"
       onClose={onClose}
-      onSubmit={(form) => api.sources.update(source.uid, sourceOf(form, of))}
+      edited={editedOf(api, api.sources, source)}
+      changeOf={(form, stored) => sourceOf(form, { kind, source: stored })}
+      labels={LABELS}
     >
-      <SourceFields {...of} />
-    </ActDialog>
+      <SourceFields {...{ kind, source }} />
+    </EditDialog>
   );
 }

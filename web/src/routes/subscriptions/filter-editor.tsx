@@ -1,9 +1,11 @@
 import { useMutation } from '@tanstack/react-query';
 import type { Subscription } from 'posthorn-client';
 import { useState } from 'react';
+import { editedSubscription } from '../../data/edit/edited-subscription.ts';
 import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
 import { useAct } from '../../parts/acts.tsx';
+import { useSave } from '../../parts/forms/save.ts';
 import { Editor } from '../../ui/code/editor.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { Section } from '../../ui/page/section.tsx';
@@ -15,21 +17,33 @@ import { useSamples } from './samples.ts';
 /** A filter is tried on the last real events before it is saved. */
 export function FilterEditor({ subscription }: { subscription: Subscription }) {
   const { api } = useProject();
+  const [stored, setStored] = useState(subscription);
   const [initial] = useState(() => JSON.stringify(conditionsOf(subscription), null, 2));
   const [text, setText] = useState(initial);
   const samples = useSamples();
-  const { event_types } = subscription.filter_config;
-  const config = () => ({ filter_config: { event_types, filter: parseConditions(text) } });
-  const preview = useMutation({
-    mutationFn: async () => api.subscriptions.preview(subscription.uid, config()),
+  const changed = useSave();
+  const config = (of: Subscription) => ({
+    filter_config: { event_types: of.filter_config.event_types, filter: parseConditions(text) },
   });
-  const before = { filter_config: subscription.filter_config };
+  const preview = useMutation({
+    mutationFn: async () => api.subscriptions.preview(subscription.uid, config(subscription)),
+  });
   const save = useAct(
-    async () => api.subscriptions.update(subscription.uid, config()),
+    async () => {
+      const edited = editedSubscription(api, stored, 'filter');
+      const saved = await changed(
+        edited,
+        { first: undefined, changeOf: config },
+        { filter_config: 'Filter' },
+      );
+      setStored(saved);
+      return { saved, before: stored.filter_config };
+    },
     () => 'Filter saved',
-    async ({ updated_at }) => {
+    async ({ saved, before }) => {
       const now = await api.subscriptions.get(subscription.uid);
-      return now.updated_at === updated_at && api.subscriptions.update(subscription.uid, before);
+      const isSame = now.updated_at === saved.updated_at;
+      return isSame && api.subscriptions.update(subscription.uid, { filter_config: before });
     },
   );
   return (

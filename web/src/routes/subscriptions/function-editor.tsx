@@ -1,9 +1,11 @@
 import { useMutation } from '@tanstack/react-query';
 import type { Subscription } from 'posthorn-client';
 import { useState } from 'react';
+import { editedSubscription } from '../../data/edit/edited-subscription.ts';
 import { errorText } from '../../data/explain-error.ts';
 import { useProject } from '../../data/project.ts';
 import { useAct } from '../../parts/acts.tsx';
+import { useSave } from '../../parts/forms/save.ts';
 import { Editor } from '../../ui/code/editor.tsx';
 import { Button } from '../../ui/controls/button.tsx';
 import { Section } from '../../ui/page/section.tsx';
@@ -26,15 +28,7 @@ export function FunctionEditor({ subscription }: { subscription: Subscription })
   const preview = useMutation({
     mutationFn: () => api.subscriptions.preview(subscription.uid, { function: text }),
   });
-  const before = subscription.function;
-  const save = useAct(
-    () => api.subscriptions.update(subscription.uid, { function: text }),
-    () => 'Function saved',
-    async ({ function: saved }) => {
-      const now = await api.subscriptions.get(subscription.uid);
-      return now.function === saved && api.subscriptions.update(subscription.uid, { function: before });
-    },
-  );
+  const save = useSaveFunction(subscription, text);
   if (initial === '')
     return (
       <Section title="Function">
@@ -89,5 +83,26 @@ export function FunctionEditor({ subscription }: { subscription: Subscription })
       )}
       {preview.data !== undefined && <Preview result={preview.data} />}
     </Section>
+  );
+}
+
+function useSaveFunction(subscription: Subscription, text: string) {
+  const { api } = useProject();
+  const [stored, setStored] = useState(subscription);
+  const changed = useSave();
+  return useAct(
+    async () => {
+      const edit = { first: undefined, changeOf: () => ({ function: text }) };
+      const saved = await changed(editedSubscription(api, stored), edit, { function: 'Function' });
+      setStored(saved);
+      return { saved, before: stored.function };
+    },
+    () => 'Function saved',
+    async ({ saved, before }) => {
+      const now = await api.subscriptions.get(subscription.uid);
+      return (
+        now.function === saved.function && api.subscriptions.update(subscription.uid, { function: before })
+      );
+    },
   );
 }

@@ -1,9 +1,12 @@
 import type { Subscription, UpdateSubscription } from 'posthorn-client';
 import { RetryFields, retriesOf } from '../../dashboard/retry-policy.tsx';
 import { useEndpointChoices, useSourceChoices } from '../../data/choices.ts';
+import { editedSubscription } from '../../data/edit/edited-subscription.ts';
 import { subscriptionForm } from '../../data/form-fields.ts';
 import { useProject } from '../../data/project.ts';
 import { ActDialog, DangerDialog } from '../../parts/act-dialog.tsx';
+import { EditDialog } from '../../parts/forms/edit-dialog.tsx';
+import { useAsOpened } from '../../parts/forms/save.ts';
 import { type Form, FormFields, formValues, ResourceField } from '../../parts/resource-field.tsx';
 import { Fold, SelectField, TextField } from '../../ui/controls/fields.tsx';
 import { formList, formText } from '../../ui/controls/form-text.ts';
@@ -49,18 +52,21 @@ export function AddSubscription({ onClose }: { onClose(): void }) {
   );
 }
 
-export function EditSubscription({ subscription, onClose }: Props) {
+export function EditSubscription({ subscription: given, onClose }: Props) {
   const { api } = useProject();
+  const subscription = useAsOpened(given);
   return (
-    <ActDialog
+    <EditDialog
       title={`Edit ${subscription.name}`}
       action="Save subscription"
       onClose={onClose}
-      onSubmit={(form) => api.subscriptions.update(subscription.uid, changeOf(form, subscription))}
+      edited={editedSubscription(api, subscription)}
+      changeOf={(form, stored) => changeOf(form, stored)}
+      labels={{ filter_config: 'Event types' }}
     >
       <ResourceField form={subscriptionForm} of={subscription} name="name" required />
       <Fields stored={subscription} />
-    </ActDialog>
+    </EditDialog>
   );
 }
 

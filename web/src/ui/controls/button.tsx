@@ -1,5 +1,6 @@
-import type { ComponentProps } from 'react';
+import { type ComponentProps, useContext } from 'react';
 import { Icon, type IconName } from '../text/icon.tsx';
+import { OffContext } from './off.ts';
 
 const LOOK = {
   main: 'bg-accent-ground text-on-accent border-transparent hover:brightness-110',
@@ -16,16 +17,19 @@ const SHAPE =
 interface Props extends ComponentProps<'button'> {
   look?: ButtonLook;
   icon?: IconName;
-  /** The label while the act is under way, such as "Saving". */
+  /** The label while the act is under way, such as "Saving". A button that has one, or sends a form, is off where acts would fail. */
   busy?: string | false | undefined;
 }
 
 export function Button({ look = 'plain', icon, busy, children, className = '', ...rest }: Props) {
+  const off = useContext(OffContext);
+  const isOff = off !== undefined && (busy !== undefined || rest.type === 'submit');
   return (
     <button
       type="button"
       {...rest}
-      disabled={rest.disabled === true || typeof busy === 'string'}
+      {...(isOff && { title: off })}
+      disabled={rest.disabled === true || typeof busy === 'string' || isOff}
       // Lower ones stand in the rows of a table.
       className={`${/\bh-\d/.test(className) ? '' : 'h-8'} ${SHAPE} ${LOOK[look]} ${className}`}
     >

@@ -55,7 +55,9 @@ interface FormProps extends Props {
   action: string;
   danger?: boolean;
   /** An element that it returns takes the place of the dialog. Without one the dialog closes. An error is shown. */
-  onSubmit(form: FormData): Promise<unknown>;
+  onSubmit(data: FormData, form: HTMLFormElement): Promise<unknown>;
+  /** The form is shown, with what it begins with. */
+  onOpen?(data: FormData): void;
   explain(error: unknown): string;
   /** The fields that an error is about. They show it instead, if all of them are in the form. */
   problems?(error: unknown): readonly FieldProblem[];
@@ -68,11 +70,18 @@ export function FormDialog({
   action,
   danger = false,
   onSubmit,
+  onOpen,
   explain,
   problems,
   children,
   ...rest
 }: FormProps) {
+  const wasOpened = useRef(false);
+  const open = (form: HTMLFormElement | null) => {
+    if (form === null || wasOpened.current) return;
+    wasOpened.current = true;
+    onOpen?.(new FormData(form));
+  };
   const [error, setError] = useState<string>();
   const [wrong, setWrong] = useState<Readonly<Record<string, string>>>(NO_PROBLEMS);
   const [busy, setBusy] = useState(false);
@@ -85,7 +94,7 @@ export function FormDialog({
     setError(undefined);
     setWrong(NO_PROBLEMS);
     const end = (result: unknown) => (isValidElement(result) ? setNext(result) : rest.onClose());
-    onSubmit(new FormData(form)).then(end, (reason: unknown) => {
+    onSubmit(new FormData(form), form).then(end, (reason: unknown) => {
       setBusy(false);
       const placed = placeProblems(form, problems?.(reason) ?? []);
       if (placed === undefined) setError(explain(reason));
@@ -98,7 +107,7 @@ export function FormDialog({
   if (next !== undefined) return next;
   return (
     <Dialog {...rest}>
-      <form onSubmit={submit} onChange={forget} className="grid grid-cols-1 gap-4">
+      <form ref={open} onSubmit={submit} onChange={forget} className="grid grid-cols-1 gap-4">
         <FieldProblems value={wrong}>{children}</FieldProblems>
         {error !== undefined && (
           <p role="alert" className="text-bad">

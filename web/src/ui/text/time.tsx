@@ -30,6 +30,10 @@ export function exactTime(at: number, utc: boolean, locale = 'en-GB'): string {
   return new Intl.DateTimeFormat(locale, options).format(time).replace(',', '');
 }
 
+/** "14:05:09 CET", in the reader's zone. */
+export const clockTime = (at: number, locale: string): string =>
+  new Intl.DateTimeFormat(locale, { timeStyle: 'long', hourCycle: 'h23' }).format(at);
+
 export function Time({ at, none = '–' }: { at: string | null | undefined; none?: string }) {
   const style = useContext(TimeStyleContext);
   const from = useNow();

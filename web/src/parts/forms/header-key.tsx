@@ -1,7 +1,7 @@
 import type { Endpoint, UpdateEndpoint } from 'posthorn-client';
-import { TextField } from '../ui/controls/fields.tsx';
-import { asTyped, formText } from '../ui/controls/form-text.ts';
-import { useWords } from './words.ts';
+import { TextField } from '../../ui/controls/fields.tsx';
+import { asTyped, formText } from '../../ui/controls/form-text.ts';
+import { useWords } from '../words.ts';
 
 /** Inputs are named as the API names the fields, so that its errors find them. */
 const NAME = 'authentication.api_key.header_name';

@@ -7,7 +7,7 @@
  */
 import type { Posthorn } from 'posthorn-client';
 import { useEffect, useRef } from 'react';
-import { apiOf } from './session.ts';
+import { apiOf } from '../session.ts';
 
 export type News = 'event' | 'event_delivery';
 type Listener = (kind: News | 'all') => void;

@@ -1,10 +1,11 @@
 import type { Endpoint, UpdateEndpoint } from 'posthorn-client';
 import type { ReactNode } from 'react';
-import { endpointForm } from '../data/form-fields.ts';
-import { ActDialog } from './act-dialog.tsx';
-import { ResourceField } from './resource-field.tsx';
-import { useSite } from './site.ts';
-import { useWords } from './words.ts';
+import { editedOf } from '../../data/edit/save-change.ts';
+import { endpointForm } from '../../data/form-fields.ts';
+import { ResourceField } from '../resource-field.tsx';
+import { useSite } from '../site.ts';
+import { useWords } from '../words.ts';
+import { EditDialog } from './edit-dialog.tsx';
 
 export interface EndpointDialog {
   endpoint: Endpoint;
@@ -13,7 +14,7 @@ export interface EndpointDialog {
 
 interface Props extends EndpointDialog {
   /** The change, from all fields of the form. */
-  changeOf(form: FormData): UpdateEndpoint;
+  changeOf(form: FormData, stored: Endpoint): UpdateEndpoint;
   /** A field before the address, and further ones at the end. */
   before?: ReactNode;
   isPull?: boolean;
@@ -22,22 +23,32 @@ interface Props extends EndpointDialog {
   children: ReactNode;
 }
 
+/** One field of the form sets several of these. */
+const LABELS = {
+  cloudevents: 'CloudEvents',
+  envelope: 'Envelope',
+  envelope_fields: 'Envelope',
+  signing_key: 'Ed25519',
+};
+
 /** The form of an endpoint: what every page can change, and the fields of the page. */
 export function EditEndpoint({ endpoint, onClose, changeOf, before, children, ...kind }: Props) {
   const { endpoints: t } = useWords();
   const { api } = useSite();
   return (
-    <ActDialog
+    <EditDialog
       title={t.editTitle(endpoint.name)}
       action={t.save}
       onClose={onClose}
-      onSubmit={(form) => api.endpoints.update(endpoint.uid, changeOf(form))}
+      edited={editedOf(api, api.endpoints, endpoint)}
+      changeOf={changeOf}
+      labels={LABELS}
     >
       {before}
       <AddressAndName {...kind} of={endpoint} />
       <ResourceField form={endpointForm} of={endpoint} name="support_email" type="email" />
       {children}
-    </ActDialog>
+    </EditDialog>
   );
 }
 
