@@ -195,7 +195,7 @@ export function portalHealthTests(get: () => PortalWorld): void {
       const { url } = await world.link({ owner_id, event_types: [type('waits')] });
       const { page, wrongs, close } = await world.visit(url);
       const box = page.getByRole('region', { name: 'Down' });
-      await box.getByText('0 delivered, 0 failed').waitFor();
+      await box.getByText('Last 24 hours: 0 delivered', { exact: true }).waitFor();
       await box.getByText(/^Your server answered 503, \S/).waitFor();
       await box.getByRole('button', { name: 'Send 3 deliveries now' }).waitFor();
       expect(await page.getByText('Nothing sent').count()).toBe(1);

@@ -1,7 +1,6 @@
-import { isTroubled } from '../../data/endpoint-status.ts';
 import type { Messages } from '../../parts/languages/en.ts';
 import { useWords } from '../../parts/words.ts';
-import type { Health } from './health.ts';
+import { type Health, isTrouble } from './health.ts';
 
 const GATES = [
   'delayed',
@@ -25,7 +24,7 @@ function countsIn({ endpoints: t }: Messages, health: Health): { ended: string; 
     return count > 0 ? [t.waiting[gate](count)] : [];
   });
   // None has failed for good while all of them wait: "0 failed" would stand next to the failure.
-  const isFailing = failed === 0 && isTroubled(health);
+  const isFailing = failed === 0 && isTrouble(health);
   const ended = [
     t.delivered(delivered),
     ...(isFailing ? [] : [t.failedCount(failed)]),
