@@ -682,7 +682,7 @@ export interface Job {
   rate: number | null;
   /** Why the job failed. */
   error: string;
-  /** The states of the deliveries of a completed retry. Null in lists, for other jobs, and where they cannot be told, such as after another retry of the same deliveries. */
+  /** The states of the deliveries of a completed retry. Null in lists, for other jobs, and after another retry of the same deliveries. */
   result: {
     delivered: number;
     /** They have no tries left, or were discarded. */

@@ -15,7 +15,7 @@ export const JobResult = nullable(
     retrying: Type.Integer({ description: 'The try failed again, and another follows.' }),
     waiting: Type.Integer({ description: 'They were not tried yet.' }),
   }),
-  'The states of the deliveries of a completed retry. Null in lists, for other jobs, and where they cannot be told, such as after another retry of the same deliveries.',
+  'The states of the deliveries of a completed retry. Null in lists, for other jobs, and after another retry of the same deliveries.',
 );
 
 const NONE: ResentCounts = { delivered: 0, failed: 0, retrying: 0, waiting: 0 };
