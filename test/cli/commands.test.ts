@@ -420,7 +420,7 @@ describe('an operator', () => {
     expect((await run('status', '-q')).stdout).toBe(`${uid}\n`);
     expect((await run('failures', '--owner', 'other')).stderr).toBe('none found\n');
     const status = (await run('status')).stdout;
-    expect(status).toContain('1 endpoint in trouble: failing 1.\n1 delivery waits: retry 1.\n');
+    expect(status).toContain('1 endpoint: failing 1.\n1 delivery waits: retry 1.\n');
     expect(status).toMatch(
       new RegExp(`^${uid} +billing +acme +failing +20\\S+Z +100 % +1 +connection_refused `, 'm'),
     );

@@ -52,6 +52,7 @@ export async function breakerOf(
   projectId: ProjectId,
   endpointId: EndpointId,
 ): Promise<BreakerState> {
-  const routing = await cache.get(projectId);
+  // Another node may just have opened it.
+  const routing = await cache.refresh(projectId);
   return breakerState(routing.breaker(endpointId), routing.project.config.circuit_breaker, now());
 }
