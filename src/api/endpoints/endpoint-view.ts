@@ -16,11 +16,14 @@ export async function endpointView(
   projectId: ProjectId,
   ids: readonly string[],
 ): Promise<(row: EndpointRow) => Static<typeof Endpoint>> {
-  const settings = (await cache.get(projectId)).project.config.circuit_breaker;
+  const routing = await cache.get(projectId);
+  const settings = routing.project.config.circuit_breaker;
   const counts = await endpointCounts(db, projectId, { ids, minutes: settings.observability_window });
   const standings = await endpointStandings(db, projectId, ids);
   return (row) => {
-    const known = { counts: counts.get(row.id), standing: standings.get(row.id) };
+    // The breaker that this node acts by.
+    const standing = { ...(standings.get(row.id) ?? UNTRIED), breaker: routing.breaker(row.id) };
+    const known = { counts: counts.get(row.id), standing };
     return showEndpoint(row, { settings, nowMs: now() }, known);
   };
 }

@@ -78,8 +78,10 @@ async function healthOf(
   const waiting = Map.groupBy(open.rows, (row) => row.endpoint_id);
   const settings = routing.project.config.circuit_breaker;
   const found = endpointIds.flatMap((id) => {
-    const [routed, standing] = [routing.endpoints.get(id), standings.get(id)];
-    if (routed === undefined || standing === undefined) return [];
+    const [routed, stored] = [routing.endpoints.get(id), standings.get(id)];
+    if (routed === undefined || stored === undefined) return [];
+    // The breaker that this node acts by, as what waits is counted by it.
+    const standing = { ...stored, breaker: routing.breaker(id) };
     const status = statusAt(routed.row, nowMs);
     return {
       endpoint: routed.row,
