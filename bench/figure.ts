@@ -55,9 +55,9 @@ export interface Plan {
   profileDir?: string;
 }
 
-/** Nine minutes by the sum of its parts, of which two are the tail and three the neighbours in trouble. */
+/** Twelve minutes by the sum of its parts, of which one is the tail and three the neighbours in trouble. */
 const DEFAULT: Plan = {
-  rounds: 3,
+  rounds: 2,
   warmUpSeconds: 15,
   seconds: 5,
   connections: 128,
