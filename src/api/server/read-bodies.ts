@@ -21,7 +21,7 @@ const SMALL_BYTES = 64 * 1024;
 /** A body without a length takes so much at a time. */
 const STEP_BYTES = 256 * 1024;
 /**
- * A larger body counts several times: its text and its values stand beside it. Next to eight callers with the worst
+ * A larger body counts several times: its text and its values take memory too. Next to eight callers with the worst
  * requests, others' p99 was 55 ms above its own instead of 70, because full collections have less to go through.
  */
 const LARGE_BYTES = 256 * 1024;
