@@ -36,6 +36,15 @@ const only =
   ];
 
 const times = { created_at: time, updated_at: time, deleted_at: nullable(time) };
+/** A deleted endpoint has none. */
+const state = {
+  state: oneOf('failing', 'disabled', 'degraded', 'held', 'recovered', 'ok'),
+  failing_since: nullable(time),
+  recovered_at: nullable(time),
+  sent_since: integer,
+  held_by: oneOf('', 'circuit_breaker', 'paused', 'pending'),
+  held_until: nullable(time),
+};
 const endpoint = {
   uid: id,
   project_id: id,
@@ -99,7 +108,7 @@ const delivery = {
   updated_at: time,
 };
 const shapes: Record<string, Record<string, Check>> = {
-  endpoint,
+  endpoint: { ...endpoint, ...state },
   eventdelivery: delivery,
   subscription: {
     uid: id,
@@ -135,7 +144,7 @@ const shapes: Record<string, Record<string, Check>> = {
     kind: oneOf('failures', 'breaker', 'disabled', 'certificate', 'ordering', 'outage'),
     project_id: id,
     endpoint_id: id,
-    endpoint: only({ uid: id, name: text, url: text }),
+    endpoint: only({ uid: id, name: text, url: text, ...state }),
     subscription_id: text,
     certificate: nothing,
     summary: text,
@@ -188,7 +197,8 @@ async function expectReceived(project: ApiClient, listener: Receiver): Promise<v
     const type: string = json.event_type;
     const [family = ''] = type.split('.');
     const reason = type === 'endpoint.disabled' ? { reason: text } : {};
-    return only({ event_type: oneOf(type), data: only({ ...shapes[family], ...reason }) })(json, type);
+    const shape = type === 'endpoint.deleted' ? endpoint : shapes[family];
+    return only({ event_type: oneOf(type), data: only({ ...shape, ...reason }) })(json, type);
   });
   expect(problems).toEqual([]);
 }

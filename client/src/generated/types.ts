@@ -683,15 +683,7 @@ export interface Job {
   /** Why the job failed. */
   error: string;
   /** The states of the deliveries of a completed retry. Null in lists, for other jobs, and after another retry of the same deliveries. */
-  result: {
-    delivered: number;
-    /** They have no tries left, or were discarded. */
-    failed: number;
-    /** The try failed again, and another follows. */
-    retrying: number;
-    /** They were not tried yet. */
-    waiting: number;
-  } | null;
+  result: RetryResult | null;
   /** The counts for a call with `dry_run=true`; else null. */
   dry_run: DryRun | null;
   started_at: string | null;
@@ -1373,6 +1365,16 @@ export interface PeriodFailureRate {
   failure_count: number;
   /** Deliveries that failed and wait for their next attempt. */
   retry_count: number;
+}
+
+export interface RetryResult {
+  delivered: number;
+  /** They have no tries left, or were discarded. */
+  failed: number;
+  /** The try failed again, and another follows. */
+  retrying: number;
+  /** They were not tried yet. */
+  waiting: number;
 }
 
 export interface SavedView {

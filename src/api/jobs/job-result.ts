@@ -8,13 +8,15 @@ import type { ReadContext } from '../http/context.ts';
 
 const count = Type.Integer();
 
+export const RetryResult = Type.Object({
+  delivered: count,
+  failed: Type.Integer({ description: 'They have no tries left, or were discarded.' }),
+  retrying: Type.Integer({ description: 'The try failed again, and another follows.' }),
+  waiting: Type.Integer({ description: 'They were not tried yet.' }),
+});
+
 export const JobResult = nullable(
-  Type.Object({
-    delivered: count,
-    failed: Type.Integer({ description: 'They have no tries left, or were discarded.' }),
-    retrying: Type.Integer({ description: 'The try failed again, and another follows.' }),
-    waiting: Type.Integer({ description: 'They were not tried yet.' }),
-  }),
+  RetryResult,
   'The states of the deliveries of a completed retry. Null in lists, for other jobs, and after another retry of the same deliveries.',
 );
 

@@ -44,6 +44,7 @@ import { CustomerHealth, EndpointHealth, LastFailure } from '../health/project-h
 import { WARNINGS } from '../http/error-handler.ts';
 import { Pagination } from '../http/fields.ts';
 import { DryRun } from '../jobs/dry-run.ts';
+import { RetryResult } from '../jobs/job-result.ts';
 import { Job } from '../jobs/jobs.ts';
 import { Node } from '../operator/nodes.ts';
 import { InstanceSetting } from '../operator/settings.ts';
@@ -126,6 +127,7 @@ export const answerSchemas = {
   OnboardCheck,
   OnboardJob,
   PeriodFailureRate,
+  RetryResult,
   SavedView: View,
   SourceSummary,
   FilterMatch,
