@@ -116,6 +116,7 @@ const SMOKE: Plan = {
   storedDeliveries: 20_000,
   soakSeconds: 2,
   soakSlices: 3,
+  tailSlices: 2,
   sliceSeconds: 1,
   settleSeconds: 0.5,
 };

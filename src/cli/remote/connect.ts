@@ -5,7 +5,7 @@ import { isId } from '../../domain/ids.ts';
 import { EXIT, StartupError } from '../../platform/startup-error.ts';
 import type { Given } from '../terminal/command.ts';
 import { note } from '../terminal/output.ts';
-import { type Candidate, pickOne } from '../terminal/pick-one.ts';
+import { type Candidate, namedProject } from '../terminal/pick-one.ts';
 import { type Profile, readProfiles } from '../terminal/profiles.ts';
 
 /*
@@ -113,11 +113,6 @@ export async function projectOf(connection: Connection): Promise<string> {
   if (text !== undefined && isId(text)) return text;
   const projects = await clientOf({ ...connection, project: undefined }).projects.list();
   return (text === undefined ? onlyProject(projects) : namedProject(text, projects)).uid;
-}
-
-export function namedProject<One extends Candidate>(text: string, projects: readonly One[]): One {
-  const advice = `the key opens: ${projects.map(({ name, uid }) => `${name} (${uid})`).join(', ')}`;
-  return pickOne({ kind: 'project', text, advice }, projects);
 }
 
 function onlyProject(projects: readonly Candidate[]): Candidate {

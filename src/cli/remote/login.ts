@@ -4,9 +4,10 @@ import { text } from 'node:stream/consumers';
 import { StartupError, usageError } from '../../platform/startup-error.ts';
 import type { Given } from '../terminal/command.ts';
 import { line } from '../terminal/output.ts';
+import { namedProject } from '../terminal/pick-one.ts';
 import { readProfiles, saveProfiles } from '../terminal/profiles.ts';
 import { terminal } from '../terminal/terminal.ts';
-import { clientOf, explained, namedProject } from './connect.ts';
+import { clientOf, explained } from './connect.ts';
 
 /** Checks a key and saves it as a profile, which commands use from then on. */
 export async function login(given: Given): Promise<void> {

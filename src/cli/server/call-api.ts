@@ -5,10 +5,9 @@ import { CLI_USER_HEADER } from '../../domain/audit.ts';
 import { isId } from '../../domain/ids.ts';
 import { StartupError } from '../../platform/startup-error.ts';
 import type { Config } from '../../settings/settings.ts';
-import { namedProject } from '../remote/connect.ts';
 import type { Given } from '../terminal/command.ts';
 import { printJson } from '../terminal/output.ts';
-import type { Candidate } from '../terminal/pick-one.ts';
+import { type Candidate, namedProject } from '../terminal/pick-one.ts';
 
 /** Commands call the running service with the instance key of the first start. The audit log gets the user's name. */
 export async function callApi(config: Config, path: string, body?: unknown): Promise<unknown> {

@@ -30,6 +30,11 @@ export function pickOne<One extends Candidate>(
   );
 }
 
+export function namedProject<One extends Candidate>(text: string, projects: readonly One[]): One {
+  const advice = `the key opens: ${projects.map(({ name, uid }) => `${name} (${uid})`).join(', ')}`;
+  return pickOne({ kind: 'project', text, advice }, projects);
+}
+
 function listed(found: readonly Candidate[]): string {
   const shown = found.slice(0, SHOWN).map(({ uid, owner_id: owner = '' }) => {
     const of = owner === '' ? '' : ` (${owner})`;

@@ -106,6 +106,11 @@ describe('a project', () => {
     });
     await client.post('/events', { endpoint_id: uid, event_type: 'a', data: {} });
     expect(new Set(Object.values((await client.get('')).statistics))).toEqual(new Set([true]));
+    // The next test compares all rows.
+    await eventually(
+      () => app.database.query('select outcome from delivery_attempts'),
+      (rows) => rows.length > 0,
+    );
   });
 
   test('can be made only with the instance key', async () => {

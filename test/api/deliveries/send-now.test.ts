@@ -255,7 +255,8 @@ test('two nodes send more than one chunk, each delivery once, after one probe', 
   const job = await completedJob(scene.project, await sendNow('', scene.project));
   expect(job).toMatchObject({ total: 1_200, done: 1_200, failed: 0 });
   await receiver.received(1);
-  expect(receiver.requests[0]?.headers['webhook-id']).toBe(ids[0]);
+  // Either node may send it, and each claims rows of its own.
+  expect(receiver.requests.map(({ headers }) => ids.includes(String(headers['webhook-id'])))).toEqual([true]);
   probe[0]?.end();
   await receiver.received(1_200);
   const states = [
